@@ -1,0 +1,58 @@
+"""Task: what is to be computed, with the contract that a kernel for it owes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kcbench.domain.contract import Contract
+
+
+@dataclass(frozen=True)
+class Task:
+    """A KernelBench-format problem (``Model``, ``get_inputs``, ``get_init_inputs``) and its contract."""
+
+    id: str
+    """``<level>/<name>``, for example ``level1/softmax``."""
+    title: str
+    category: str
+    """``activation``, ``reduction``, ``normalization``, ``matmul``, ``convolution``, ``pooling``, ``scan``, ``loss``, ``attention``,
+    ``fused`` or ``recurrence``."""
+    formula: str
+    """The mathematics in one line of plain text."""
+    code: str
+    """Source text of ``task.py``: all that a submission's author needs."""
+    contract: Contract
+    folder: Path | None = None
+    reference: Path | None = None
+    """The grader's float64 reference file."""
+
+    @property
+    def level(self) -> str:
+        return self.id.split("/", 1)[0]
+
+    @property
+    def name(self) -> str:
+        return self.id.split("/", 1)[1]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over code, contract and reference: what caches and journals key on."""
+        digest = hashlib.sha256(self.code.encode())
+        digest.update(self.contract.digest.encode())
+        if self.reference is not None:
+            digest.update(self.reference.read_bytes())
+        return digest.hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """The task as data, without the grader-only reference."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "category": self.category,
+            "formula": self.formula,
+            "code": self.code,
+            "contract": dict(self.contract.raw),
+        }
