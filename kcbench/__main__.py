@@ -1,0 +1,6 @@
+"""``python -m kcbench``."""
+
+from kcbench.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""CMP-01, input diversity: the error stays within the derived bound whatever is fed in.
+
+Benchmarks draw from one distribution (usually uniform on [0, 1)), so that sign errors, shortcuts for small values and constant answers
+go unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kcbench.domain.probe import Probe
+from kcbench.domain.verdict import Finding, Verdict
+from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
+from kcbench.gates.compare import FAILED, Check, check_exact, check_value, conclude, outputs_of
+from kcbench.gates.designed import designed_probes
+
+FAMILIES: Mapping[str, Mapping[str, Any]] = {
+    "normal": {"kind": "normal"},
+    "uniform": {"kind": "uniform"},
+    "negative": {"kind": "uniform", "low": -2.0, "high": 0.0},
+    "lognormal": {"kind": "lognormal"},
+    "sparse": {"kind": "sparse"},
+    "constant": {"kind": "constant", "value": 0.75},
+    "ramp": {"kind": "ramp"},
+    "integers": {"kind": "integers", "low": -4, "high": 4},
+    "zeros": {"kind": "constant", "value": 0.0},
+    "x1e-2": {"kind": "normal", "gain": 1e-2},
+    "x1e-3": {"kind": "normal", "gain": 1e-3},
+    "x1e3": {"kind": "normal", "gain": 1e3},
+}
+"""Distributions for the inputs whose domain is ``real``; the others keep their own recipe and draw anew."""
+
+
+def plan(ctx: PlanContext) -> list[Probe]:
+    """One probe per family, then the contract's exact integer probes."""
+    names = real_inputs(ctx.contract)
+    if not names:
+        return [ctx.probe(f"draw {index}", stream=f"cmp01/{index}") for index in range(4)]
+    probes = []
+    for label, recipe in FAMILIES.items():
+        inputs = {name: _limited(ctx, name, recipe) for name in names}
+        probes.append(ctx.probe(label, inputs=inputs, stream=f"cmp01/{label}"))
+    return [*probes, *designed_probes(ctx, "integers", stream="cmp01/exact")]
+
+
+def _limited(ctx: PlanContext, name: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
+    gain = min(float(recipe.get("gain", 1.0)), ctx.contract.input(name).max_scale)
+    return {**recipe, "gain": gain} if "gain" in recipe else dict(recipe)
+
+
+def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
+    """Values within the bound on every family; integers exact."""
+    exact = {probe.id for probe in designed_probes(ctx.plan, "integers", stream="cmp01/exact")}
+    values = [check_value(ctx, probe) for probe in probes if probe.id not in exact]
+    integers = [check_exact(ctx, probe) for probe in probes if probe.id in exact]
+    findings: list[Finding] = []
+    failed = [check for check in values if check.status == FAILED]
+    if failed:
+        findings.append(_explain(ctx, values, failed))
+    findings += [check.finding("integer") for check in integers if check.status == FAILED][:1]
+    return conclude("CMP-01", findings, [*values, *integers], nothing="the task has no input that may be varied")
+
+
+def _explain(ctx: JudgeContext, values: Sequence[Check], failed: Sequence[Check]) -> Finding:
+    """Name the fault as closely as the outputs allow: constant zeros, blindness to the input, or a wrong value."""
+    silent = [check for check in failed if check.silent] or list(failed)
+    worst = max(silent, key=lambda check: check.ratio)
+    seen = [ctx.seen(check.probe) for check in values]
+    outputs = [outputs_of(item) for item in seen if item.ok]
+    if outputs and all(not bool(tensor.count_nonzero()) for tensors in outputs for tensor in tensors):
+        return worst.finding("zeros", f"the output is all zeros on every input; {worst.reason}")
+    distinct = {b"".join(record.data for record in item.outputs) for item in seen if item.ok}
+    truths = [ctx.oracle.truth(check.probe) for check in values]
+    moving = any(not torch.equal(a, b) for other in truths[1:] for a, b in zip(truths[0], other, strict=True))
+    if len(outputs) > 2 and len(distinct) == 1 and moving:
+        return worst.finding("input-blind", f"the output is the same for {len(outputs)} different inputs; {worst.reason}")
+    return worst.finding("value")
+
+
+GATE = Gate(
+    id="CMP-01",
+    title="input diversity",
+    tolerance_free=False,
+    codes=("value", "integer", "zeros", "input-blind"),
+    plan=plan,
+    judge=judge,
+)

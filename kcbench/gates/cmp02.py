@@ -1,0 +1,126 @@
+"""CMP-02, gradient: the VJP agrees with float64 autograd for random cotangents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from kcbench.domain.probe import Probe
+from kcbench.domain.verdict import Finding, Verdict
+from kcbench.gates.base import Gate, JudgeContext, PlanContext
+from kcbench.gates.compare import FAILED, INVALID, PASSED, SKIPPED, Check, conclude, element, finite, reachable, where
+from kcbench.numerics.formats import decode, format_of
+from kcbench.numerics.stochastic import KAPPA, z_score
+
+
+def plan(ctx: PlanContext) -> list[Probe]:
+    """Two draws away from kinks, at unit scale and at three times unit scale."""
+    gradient = ctx.contract.gradient
+    if gradient is None:
+        return []
+    probes = []
+    for label, gain in (("gradient", 1.0), ("gradient x3", 3.0)):
+        inputs: dict[str, dict[str, Any]] = {}
+        for name in gradient.inputs:
+            item = ctx.contract.input(name)
+            if item.domain == "real":
+                inputs[name] = {"kind": "away", "kinks": list(gradient.kinks)} if gradient.kinks else {"kind": "normal"}
+                inputs[name]["gain"] = min(gain, item.max_scale)
+        probes.append(ctx.probe(label, inputs=inputs, stream=f"cmp02/{label}", gradient=True))
+    return probes
+
+
+def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
+    """Every gradient that the kernel offers is right; none is missing where the contract requires it."""
+    gradient = ctx.contract.gradient
+    if gradient is None:
+        return conclude("CMP-02", [], [], nothing=ctx.contract.reasons.get("CMP-02", "the contract asks for no gradient"))
+    checks: list[Check] = []
+    findings: list[Finding] = []
+    for probe in probes:
+        check, code = _check(ctx, probe, gradient.required)
+        checks.append(check)
+        if check.status == FAILED and not findings:
+            findings.append(check.finding(code))
+    return conclude("CMP-02", findings, checks, nothing="no gradient could be taken")
+
+
+def _check(ctx: JudgeContext, probe: Probe, required: bool) -> tuple[Check, str]:
+    seen = ctx.seen(probe)
+    gone = reachable(ctx, probe)
+    if gone is not None:
+        return gone, "vjp"
+    wanted = ctx.oracle.gradient_names(probe)
+    offered = {name for name in wanted if seen.gradients.get(name) is not None}
+    over_inputs = {name for name in wanted if name.startswith("input:")}
+    if seen.gradient_status == "raised":
+        message = seen.raised.message if seen.raised else ""
+        evidence = {**where(probe), "kind": "missing-gradient", "message": message, "gradients": list(wanted)}
+        if not required and not _differentiable(seen.raised.type if seen.raised else "", message):
+            return Check(probe, SKIPPED, f"forward only: {message[:120]}"), "missing"
+        return Check(probe, FAILED, f"the backward pass raised: {message[:160]}", False, math.inf, evidence), "missing"
+    if seen.gradient_status == "no-grad" or not offered & over_inputs:
+        if not required:
+            return Check(probe, SKIPPED, "forward only: the output does not depend on the inputs for autograd"), "missing"
+        evidence = {**where(probe), "kind": "missing-gradient", "gradients": list(wanted)}
+        return Check(probe, FAILED, "the output carries no gradient with respect to the inputs", True, math.inf, evidence), "missing"
+    truth = ctx.oracle.gradient_truth(probe)
+    missing = [name for name in wanted if name not in offered and bool(truth[name].count_nonzero())]
+    if missing:
+        evidence = {**where(probe), "kind": "missing-gradient", "gradients": missing}
+        text = f"autograd gives no gradient for {missing[0]} although the output depends on it"
+        return Check(probe, FAILED, text, True, math.inf, evidence), "missing"
+    return _compare(ctx, probe, [name for name in wanted if name in offered]), "vjp"
+
+
+def _differentiable(kind: str, message: str) -> bool:
+    """Whether a raise in backward means a broken backward, rather than a kernel that never claimed one."""
+    return kind != "NotImplementedError" and "backward" not in message.lower()
+
+
+def _compare(ctx: JudgeContext, probe: Probe, names: Sequence[str]) -> Check:
+    truth, estimate = ctx.oracle.gradient_truth(probe), ctx.oracle.gradient_estimate(probe)
+    order = ctx.oracle.gradient_names(probe)
+    eager = ctx.oracle.eager(probe)
+    seen = ctx.seen(probe)
+    worst = Check(probe, SKIPPED, "no gradient can be compared")
+    for name in names:
+        want, sigma = truth[name], estimate.sigma[order.index(name)]
+        own, record = eager.gradients.get(name), seen.gradients[name]
+        if own is None or record is None or want.numel() == 0:
+            continue
+        got = decode(record)
+        if got.shape != want.shape:
+            evidence = {**where(probe), "kind": "shape", "gradient": name, "message": f"{list(got.shape)} instead of {list(want.shape)}"}
+            return Check(probe, FAILED, f"the gradient of {name} has the wrong shape", True, math.inf, evidence)
+        dtype = own.dtype
+        # Gradients that are mathematically zero (a bias before a norm) are pure noise: measure them against the largest gradient.
+        floor = 4 * format_of(dtype).u * max(float(t.abs().max()) for t in truth.values() if t.numel())
+        base = _ratio(decode(own), want, sigma, floor, dtype)
+        if float(base.max()) > 1:
+            worst = worst if worst.status == PASSED else Check(probe, INVALID, f"the eager model's own gradient of {name} breaks the bound")
+            continue
+        ratio = _ratio(got, want, sigma, floor, dtype)
+        top = float(ratio.max())
+        if top > 1:
+            flat = int(ratio.flatten().argmax())
+            tolerance = float((KAPPA * sigma + floor).flatten()[flat])
+            facts = element(got, want, flat, output=0, tolerance=tolerance, dtype=dtype, kind="gradient")
+            evidence = {**where(probe), **facts, "gradient": name, "ratio": finite(top)}
+            text = f"the gradient of {name} at {facts['index']} is {facts['got']} instead of {facts['expected']}"
+            return Check(probe, FAILED, text, True, top, evidence)
+        if worst.status != PASSED or top > worst.ratio:
+            worst = Check(probe, PASSED, ratio=top)
+    return worst
+
+
+def _ratio(got: torch.Tensor, want: torch.Tensor, sigma: torch.Tensor, floor: float, dtype: str) -> torch.Tensor:
+    error = torch.nan_to_num((got.to(torch.float64) - want).abs(), nan=math.inf, posinf=math.inf)
+    error = (error - floor).clamp_min(0)
+    return torch.nan_to_num(z_score(error, want, sigma, dtype=dtype), nan=math.inf) / KAPPA
+
+
+GATE = Gate(id="CMP-02", title="gradient", tolerance_free=False, codes=("vjp", "missing"), plan=plan, judge=judge)

@@ -1,0 +1,114 @@
+"""CMP-03, shape polymorphism: CMP-01 holds over the whole shape class of the contract.
+
+Sizes around the usual tiles, primes, one, zero where the class has it, one more than the benchmarked size, and every memory layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from kcbench.domain.contract import Axis
+from kcbench.domain.probe import Probe, World
+from kcbench.domain.verdict import Finding, Verdict
+from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs
+from kcbench.gates.compare import FAILED, Check, check_value, conclude
+
+TILES = (1, 2, 31, 32, 33, 127, 129)
+"""One, two, and the neighbourhood of the common tile edges."""
+LAYOUTS = ("transposed", "strided", "offset")
+BUDGET = 1 << 16
+"""Most elements that an input may have when an axis is stretched."""
+
+
+def plan(ctx: PlanContext) -> list[Probe]:
+    """Each varying axis through its edge sizes; all axes at their least; each layout; one axis beyond the benchmarked size."""
+    contract = ctx.contract
+    varying = {name: axis for name, axis in contract.axes.items() if axis.varies}
+    least = {name: _least(axis) for name, axis in varying.items()}
+    probes = [probe for name, axis in varying.items() for probe in _edges(ctx, name, axis, least)]
+    if len(least) > 1:
+        probes.append(_sized(ctx, least, label="all axes at their least"))
+    for name, axis in varying.items():
+        beyond = ({**least, name: size} for size in _beyond(ctx, name, axis))
+        probes += [_sized(ctx, sizes) for sizes in beyond if _elements(ctx, sizes) <= BUDGET][:1]
+    for layout in LAYOUTS:
+        names = [n for n in float_inputs(contract) if contract.input(n).shape]
+        if names:
+            world = World(layouts=dict.fromkeys(names, layout))
+            probes.append(ctx.probe(f"{layout} inputs", world=world, stream=f"cmp03/{layout}"))
+    return list({probe.id: probe for probe in probes}.values())
+
+
+def _edges(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> Iterator[Probe]:
+    """One axis through its edge sizes; the others at gate sizes, or at their least where the tensors would grow too large."""
+    sizes = [size for size in _sizes(axis, TILES) if size != axis.gate] + ([0] if axis.minimum == 0 else [])
+    for size in sizes:
+        for others in ({}, least):
+            if _elements(ctx, {**others, name: size}) <= BUDGET:
+                yield _sized(ctx, {**others, name: size})
+                break
+
+
+def _sized(ctx: PlanContext, sizes: dict[str, int], label: str = "") -> Probe:
+    label = label or ", ".join(f"{name}={size}" for name, size in sizes.items())
+    return ctx.probe(label, axes=sizes, stream=f"cmp03/{label}")
+
+
+def _sizes(axis: Axis, wanted: Sequence[int]) -> list[int]:
+    if axis.values:
+        return [size for size in axis.values if size <= 256]
+    step = axis.multiple_of
+    snapped = dict.fromkeys(max(axis.minimum, math.ceil(size / step) * step) for size in wanted)
+    return [size for size in snapped if size > 0 and axis.admits(size)]
+
+
+def _least(axis: Axis) -> int:
+    sizes = _sizes(axis, (1,))
+    return sizes[0] if sizes else axis.gate
+
+
+def _beyond(ctx: PlanContext, name: str, axis: Axis) -> list[int]:
+    """Sizes above what the kernel may have been tuned for, the largest first."""
+    tuned = [ctx.full_sizes.get(name, 0), axis.legacy, 1024, axis.gate]
+    sizes = [size + axis.multiple_of for size in sorted(set(tuned), reverse=True) if size]
+    return [size for size in sizes if axis.admits(size)]
+
+
+def _elements(ctx: PlanContext, sizes: dict[str, int]) -> int:
+    axes = ctx.contract.sizes(**sizes)
+    return max((math.prod(ctx.contract.shape(item, axes)) for item in ctx.contract.inputs), default=0)
+
+
+def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
+    """Values within the bound everywhere in the class; one finding per kind of failure."""
+    checks = [check_value(ctx, probe) for probe in probes]
+    findings: dict[str, Finding] = {}
+    for check in checks:
+        if check.status == FAILED:
+            code = _code(ctx, check)
+            findings.setdefault(code, check.finding(code))
+    return conclude("CMP-03", list(findings.values()), checks, nothing="the contract has one shape only")
+
+
+def _code(ctx: JudgeContext, check: Check) -> str:
+    probe = check.probe
+    if probe.world.layouts:
+        return "stride"
+    if any(size == 0 for size in probe.axes.values()):
+        return "empty"
+    if not check.silent:
+        return "crash"
+    gate = ctx.contract.sizes()
+    changed = {name: size for name, size in probe.axes.items() if size != gate[name]}
+    return "batch" if changed == {next(iter(gate)): 1} else "shape"
+
+
+GATE = Gate(
+    id="CMP-03",
+    title="shape polymorphism",
+    tolerance_free=False,
+    codes=("shape", "stride", "batch", "empty", "crash"),
+    plan=plan,
+    judge=judge,
+)

@@ -1,0 +1,284 @@
+"""Comparing one observation with the truth: the element-wise checks that the gates share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kcbench.domain.observation import Observation, Raised
+from kcbench.domain.probe import Probe
+from kcbench.domain.verdict import NOT_APPLICABLE, REFERENCE_INVALID, Finding, Verdict
+from kcbench.gates.base import JudgeContext
+from kcbench.numerics import bounds
+from kcbench.numerics.formats import classes, decode, format_of, round_to
+from kcbench.numerics.stochastic import KAPPA, Estimate, z_score
+
+PASSED, FAILED, INVALID, SKIPPED = "passed", "failed", "invalid", "skipped"
+
+CLASS_NAMES = ("finite", "nan", "+inf", "-inf")
+EAGER_FACTOR = 2.0
+"""How much further than eager's own worst element, in units of the bound, an honest kernel may be off."""
+_UNSUPPORTED = ("NotImplementedError", "TypeError", "ValueError", "AssertionError", "RuntimeError")
+
+
+@dataclass(frozen=True)
+class Check:
+    """The outcome of one check: one probe, one question."""
+
+    probe: Probe
+    status: str
+    """``passed``, ``failed``, ``invalid`` (same-dtype eager fails it too) or ``skipped`` (it does not apply)."""
+    reason: str = ""
+    silent: bool = True
+    ratio: float = 0.0
+    """Worst error over tolerance (1 is the line); for bit checks 0 or inf."""
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def finding(self, code: str, summary: str | None = None, *, probes: tuple[str, ...] = ()) -> Finding:
+        """This failed check as a finding."""
+        return Finding(code, summary or self.reason, self.silent, probes or (self.probe.id,), self.evidence)
+
+
+def conclude(gate: str, findings: Sequence[Finding], checks: Sequence[Check], *, nothing: str, notes: Sequence[str] = ()) -> Verdict:
+    """The verdict over a gate's checks.
+
+    Args:
+        gate: Gate id.
+        findings: Reasons to refuse; they decide.
+        checks: All checks made, for the counts.
+        nothing: Why the gate does not apply, used when no check applied.
+        notes: Parts that did not apply.
+    """
+    judged = [check for check in checks if check.status in (PASSED, FAILED)]
+    invalid = [check for check in checks if check.status == INVALID]
+    ratios = [check.ratio for check in judged if math.isfinite(check.ratio)]
+    metrics = {"worst_ratio": float(f"{max(ratios):.4g}")} if ratios else {}
+    notes = [*notes, *dict.fromkeys(f"{check.probe.label}: {check.reason}" for check in checks if check.status in (INVALID, SKIPPED))]
+    if not findings and not judged:
+        status = REFERENCE_INVALID if invalid else NOT_APPLICABLE
+        reason = invalid[0].reason if invalid else next((c.reason for c in checks if c.status == SKIPPED), nothing)
+        return Verdict(gate, status, reason=reason, notes=tuple(notes), metrics=metrics)
+    return Verdict.of(gate, findings, checks=len(judged), notes=notes, metrics=metrics)
+
+
+def reachable(ctx: JudgeContext, probe: Probe, *, raise_is_refusal: bool = False) -> Check | None:
+    """None when the call gave outputs to compare; else the check that says why not.
+
+    An exception is loud: inside the contract's class it is a failure, unless eager raises as well. A dtype other than the first may
+    be declined by an exception (``raise_is_refusal`` false), which is a skip.
+    """
+    seen = ctx.seen(probe)
+    if seen.ok:
+        return None
+    if seen.status == "not-run":
+        return Check(probe, SKIPPED, f"not run: {seen.detail}")
+    eager = ctx.oracle.eager(probe)
+    if not eager.ok:
+        return Check(probe, INVALID, "the eager model raises as well")
+    said = describe(seen)
+    declined = seen.raised is not None and seen.raised.type in _UNSUPPORTED
+    if declined and probe.dtype != ctx.contract.dtypes[0] and not raise_is_refusal:
+        return Check(probe, SKIPPED, f"{probe.dtype} declined: {said}")
+    evidence = {**where(probe), "kind": "raised", "message": said}
+    return Check(probe, FAILED, f"{probe.label} is inside the contract, and the call ended with {said}", False, math.inf, evidence)
+
+
+def describe(seen: Observation) -> str:
+    """One line about a call that gave no outputs."""
+    if seen.raised is not None:
+        return _first_line(seen.raised)
+    return seen.detail or seen.status
+
+
+def _first_line(raised: Raised) -> str:
+    lines = raised.message.strip().splitlines() or [""]
+    return f"{raised.type}: {lines[0][:200]}" if lines[0] else raised.type
+
+
+def where(probe: Probe) -> dict[str, Any]:
+    """The evidence that every check carries."""
+    return {"probe": probe.label, "dtype": probe.dtype, "axes": dict(probe.axes)}
+
+
+def outputs_of(seen: Observation) -> tuple[Tensor, ...]:
+    """Decoded outputs, on the CPU, in the dtype that the submission returned."""
+    return tuple(decode(record) for record in seen.outputs)
+
+
+def mismatch(got: Sequence[Tensor], want: Sequence[Tensor]) -> str:
+    """A sentence when the number or shapes of outputs differ; empty when they agree."""
+    if len(got) != len(want):
+        return f"{len(got)} outputs instead of {len(want)}"
+    for index, (a, b) in enumerate(zip(got, want, strict=True)):
+        if a.shape != b.shape:
+            return f"output {index} has shape {list(a.shape)} instead of {list(b.shape)}"
+    return ""
+
+
+def check_value(ctx: JudgeContext, probe: Probe) -> Check:
+    """Whether every output element lies within the derived bound around the float64 truth.
+
+    Elements where same-dtype eager is in another class (finite, NaN, +Inf, -Inf) than the truth are left out; a probe on which eager
+    itself breaks the bound is invalid.
+    """
+    gone = reachable(ctx, probe)
+    if gone is not None:
+        return gone
+    truth = ctx.oracle.truth(probe)
+    got = outputs_of(ctx.seen(probe))
+    shape = mismatch(got, truth)
+    if shape:
+        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence={**where(probe), "kind": "shape", "message": shape})
+    estimate = ctx.oracle.estimate(probe)
+    if estimate.vacuous:
+        return Check(probe, INVALID, "the task amplifies rounding beyond use on these inputs")
+    eager = ctx.oracle.eager(probe)
+    eager_outputs = outputs_of(eager) if eager.ok else ()
+    if mismatch(eager_outputs, truth):
+        return Check(probe, INVALID, "the eager model disagrees with the reference about the output's shape")
+    own = _worst(ctx, probe, eager_outputs, eager_outputs, truth, estimate)
+    if own is not None and own[0] > 1:
+        return Check(probe, INVALID, f"the eager model itself is {own[0]:.3g} times outside the bound at {probe.dtype}")
+    # Where eager itself comes close to the line the model is tight for this task, and honest kernels may err twice as much as eager.
+    limit = max(1.0, EAGER_FACTOR * own[0]) if own is not None else 1.0
+    return _to_check(probe, _worst(ctx, probe, got, eager_outputs, truth, estimate), limit)
+
+
+def _to_check(probe: Probe, worst: tuple[float, dict[str, Any]] | None, limit: float) -> Check:
+    if worst is None:
+        return Check(probe, SKIPPED, "no element can be compared")
+    ratio, evidence = worst[0] / limit, worst[1]
+    if ratio <= 1:
+        return Check(probe, PASSED, ratio=ratio)
+    evidence = {**where(probe), **evidence, "ratio": finite(ratio)}
+    reason = f"{probe.label}: element {evidence['index']} is {evidence['got']} instead of {evidence['expected']}"
+    if math.isfinite(ratio):
+        reason += f", {ratio:.3g} times the allowed error"
+    return Check(probe, FAILED, reason, ratio=ratio, evidence=evidence)
+
+
+def _worst(
+    ctx: JudgeContext,
+    probe: Probe,
+    got: Sequence[Tensor],
+    eager: Sequence[Tensor],
+    truth: Sequence[Tensor],
+    estimate: Estimate,
+) -> tuple[float, dict[str, Any]] | None:
+    """The worst element over all outputs as (error / tolerance, evidence); None when none can be compared."""
+    worst: tuple[float, dict[str, Any]] | None = None
+    for index, (mine, other, want) in enumerate(zip(got, eager, truth, strict=True)):
+        if want.numel() == 0:
+            worst = worst or (0.0, {})
+            continue
+        dtype = str(other.dtype).removeprefix("torch.")
+        if not other.dtype.is_floating_point:
+            ratio = torch.where(mine.to(torch.float64) == want, 0.0, math.inf)
+            tolerance = torch.zeros_like(want)
+        else:
+            ratio, tolerance = _ratios(ctx, probe, mine.to(torch.float64), other, want, estimate, index, dtype)
+        if torch.isnan(ratio).all():
+            continue
+        flat = int(torch.nan_to_num(ratio, nan=-1.0, posinf=math.inf).argmax())
+        value = float(ratio.flatten()[flat])
+        if worst is None or value > worst[0]:
+            worst = value, element(mine, want, flat, output=index, tolerance=float(tolerance.flatten()[flat]), dtype=dtype)
+    return worst
+
+
+def _ratios(
+    ctx: JudgeContext, probe: Probe, got: Tensor, eager: Tensor, truth: Tensor, estimate: Estimate, index: int, dtype: str
+) -> tuple[Tensor, Tensor]:
+    """Error over tolerance per element, NaN where an element is left out, inf where its class is wrong; and the tolerance."""
+    facts = format_of(dtype)
+    rounded = round_to(truth, dtype)
+    want_class = classes(rounded)
+    left_out = classes(eager.to(torch.float64)) != want_class
+    # Close to the overflow line, which side a correct kernel rounds to is luck.
+    left_out |= (truth.abs() > 0.98 * facts.max) & (truth.abs() < 1.02 * facts.max) & torch.isfinite(truth)
+    error = torch.nan_to_num((got - truth).abs(), nan=math.inf, posinf=math.inf)
+    if ctx.bounds == "classic":
+        length = ctx.contract.reduction_length(probe.axes)
+        tolerance = bounds.classic(truth, dtype=dtype, length=length).expand_as(truth)
+        ratio = error / tolerance
+    else:
+        sigma = estimate.sigma[index]
+        # The submission may have legal order-dependent noise of its own at the last store: u_out |y| + eta, beside kappa sigma.
+        tolerance = KAPPA * sigma + facts.u * truth.abs() + facts.eta
+        ratio = torch.nan_to_num(z_score(error, truth, sigma, dtype=dtype), nan=math.inf) / KAPPA
+        left_out |= estimate.ambiguous[index]
+    finite_want = want_class == 0
+    same_class = classes(got) == want_class
+    ratio = torch.where(finite_want & same_class, ratio, torch.where(same_class, 0.0, math.inf))
+    return torch.where(left_out, math.nan, ratio), tolerance
+
+
+def element(
+    got: Tensor, want: Tensor, flat: int, *, output: int, tolerance: float | None = None, dtype: str = "", kind: str = "value"
+) -> dict[str, Any]:
+    """Evidence about one element: its index, what was expected, what came."""
+    evidence: dict[str, Any] = {
+        "kind": kind,
+        "output": output,
+        "index": [int(i) for i in torch.unravel_index(torch.tensor(flat), want.shape)] if want.dim() else [],
+        "expected": finite(float(want.flatten()[flat])),
+        "got": finite(float(got.flatten()[flat])),
+    }
+    if tolerance is not None:
+        evidence["tolerance"] = finite(tolerance)
+    if dtype:
+        evidence["output_dtype"] = dtype
+    return evidence
+
+
+def finite(value: float) -> float | str:
+    """A number that JSON can hold: NaN and infinities become the strings ``nan``, ``inf`` and ``-inf``."""
+    return value if math.isfinite(value) else ("nan" if math.isnan(value) else "inf" if value > 0 else "-inf")
+
+
+def check_exact(ctx: JudgeContext, probe: Probe) -> Check:
+    """Whether every output equals the truth rounded once to the output dtype, bit for bit (the sign of zero aside)."""
+    gone = reachable(ctx, probe)
+    if gone is not None:
+        return gone
+    truth = ctx.oracle.truth(probe)
+    eager = ctx.oracle.eager(probe)
+    eager_outputs = outputs_of(eager) if eager.ok else ()
+    if mismatch(eager_outputs, truth) or _first_difference(eager_outputs, truth) is not None:
+        return Check(probe, INVALID, f"the eager model itself is not exact at {probe.dtype}")
+    got = outputs_of(ctx.seen(probe))
+    shape = mismatch(got, truth)
+    if shape:
+        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence={**where(probe), "kind": "shape", "message": shape})
+    difference = _first_difference(got, truth)
+    if difference is None:
+        return Check(probe, PASSED)
+    output, flat, count = difference
+    rounded = round_to(truth[output], str(eager_outputs[output].dtype).removeprefix("torch."))
+    evidence = {**where(probe), **element(got[output], rounded, flat, output=output, kind="bits"), "wrong": count}
+    reason = (
+        f"{probe.label}: {count} of {rounded.numel()} elements differ from the exact result; "
+        f"element {evidence['index']} is {evidence['got']} instead of {evidence['expected']}"
+    )
+    return Check(probe, FAILED, reason, ratio=math.inf, evidence=evidence)
+
+
+def _first_difference(got: Sequence[Tensor], truth: Sequence[Tensor]) -> tuple[int, int, int] | None:
+    """(output, flat index, count) of the elements that are not the rounded truth; None when all are."""
+    for output, (mine, want) in enumerate(zip(got, truth, strict=True)):
+        dtype = str(mine.dtype).removeprefix("torch.")
+        rounded = round_to(want, dtype) if mine.dtype.is_floating_point else want
+        wrong = mine.to(torch.float64) != rounded
+        if bool(wrong.any()):
+            return output, int(wrong.flatten().to(torch.int8).argmax()), int(wrong.sum())
+    return None
+
+
+def run_checks(ctx: JudgeContext, probes: Sequence[Probe], check: Callable[[JudgeContext, Probe], Check]) -> list[Check]:
+    """One check per probe, in order."""
+    return [check(ctx, probe) for probe in probes]

@@ -1,0 +1,152 @@
+"""EXC-01, non-finite propagation: NaN and infinities come out where IEEE arithmetic puts them.
+
+One poison at a time, in the first tile, in the middle, at the usual tile edge and in the tail, in each floating input. The class of
+every output element (finite, NaN, +Inf, -Inf) is compared with the float64 oracle's, where same-dtype eager agrees with the oracle.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from kcbench.domain.probe import Probe
+from kcbench.domain.verdict import Finding, Verdict
+from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs, item_recipe
+from kcbench.gates.compare import (
+    CLASS_NAMES,
+    FAILED,
+    INVALID,
+    PASSED,
+    SKIPPED,
+    Check,
+    conclude,
+    element,
+    mismatch,
+    outputs_of,
+    reachable,
+    where,
+)
+from kcbench.numerics.formats import classes, format_of, round_to
+
+TILE = 128
+"""Width of the tile whose edge is poisoned, where the input is wide enough."""
+
+
+def plan(ctx: PlanContext) -> list[Probe]:
+    """Per input: NaN in every region, infinities in two, both infinities at once, and the largest finite value."""
+    probes: list[Probe] = [ctx.probe("no poison", stream="exc01")]
+    for name in float_inputs(ctx.contract):
+        shape = ctx.contract.shape(ctx.contract.input(name), ctx.contract.sizes())
+        if not shape or math.prod(shape) == 0:
+            continue
+        for region, value, cells in _poisons(shape):
+            recipe = {"kind": "poison", "base": item_recipe(ctx.contract, name), "at": cells, "values": value}
+            label = f"{'/'.join(dict.fromkeys(value))} in {name}, {region}"
+            probes.append(ctx.probe(label, inputs={name: recipe}, stream="exc01"))
+    return probes
+
+
+def _poisons(shape: tuple[int, ...]) -> Iterator[tuple[str, list[str], list[list[int]]]]:
+    """(region, values, positions) of each poisoned copy of an input."""
+    cells = dict.fromkeys(
+        (
+            ("first", tuple(0 for _ in shape)),
+            ("middle", tuple(size // 2 for size in shape)),
+            ("tile edge", tuple(min(TILE if dim == len(shape) - 1 else size // 3, size - 1) for dim, size in enumerate(shape))),
+            ("tail", tuple(size - 1 for size in shape)),
+        )
+    )
+    regions = dict(reversed([(cell, name) for name, cell in cells]))
+    for cell, region in regions.items():
+        yield region, ["nan"], [list(cell)]
+    ends = [list(regions)[0], list(regions)[-1]]
+    for value, cell in itertools.product(("inf", "-inf"), dict.fromkeys(ends)):
+        yield regions[cell], [value], [list(cell)]
+    pair = [list(ends[0]), list(_neighbour(ends[0], shape))]
+    if pair[0] != pair[1]:
+        yield "neighbours", ["inf", "-inf"], pair
+    yield regions[ends[1]], ["max"], [list(ends[1])]
+
+
+def _neighbour(cell: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (*cell[:-1], min(cell[-1] + 1, shape[-1] - 1))
+
+
+def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
+    """Class masks agree with the oracle; ``at_least`` contracts allow more NaN, never less."""
+    checks: list[Check] = []
+    findings: dict[str, Finding] = {}
+    for probe in probes:
+        check, code = _check(ctx, probe)
+        checks.append(check)
+        if check.status == FAILED:
+            findings.setdefault(code, check.finding(code))
+    return conclude("EXC-01", list(findings.values()), checks, nothing="the task has no floating input")
+
+
+def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
+    gone = reachable(ctx, probe)
+    if gone is not None:
+        return gone, "absorbed"
+    truth, got = ctx.oracle.truth(probe), outputs_of(ctx.seen(probe))
+    eager = ctx.oracle.eager(probe)
+    own = outputs_of(eager) if eager.ok else ()
+    if mismatch(own, truth):
+        return Check(probe, INVALID, "the eager model raises or has another shape"), ""
+    if mismatch(got, truth):
+        return Check(probe, SKIPPED, mismatch(got, truth)), ""
+    poisoned = any(recipe.get("kind") == "poison" and recipe["values"] != ["max"] for recipe in probe.inputs.values())
+    compared = 0
+    for output, (mine, other, want) in enumerate(zip(got, own, truth, strict=True)):
+        if not other.dtype.is_floating_point:
+            continue
+        dtype = str(other.dtype).removeprefix("torch.")
+        expected = classes(round_to(want, dtype))
+        # An oracle that is finite but close to the overflow line says nothing about either side of it.
+        agreed = (classes(other.to(torch.float64)) == expected) & ~_near_overflow(want, dtype)
+        compared += int(agreed.sum())
+        for code, wrong in _faults(classes(mine.to(torch.float64)), expected, poisoned, ctx.contract.nonfinite):
+            wrong &= agreed
+            if bool(wrong.any()):
+                flat = int(wrong.flatten().to(torch.int8).argmax())
+                facts = element(mine, round_to(want, dtype), flat, output=output, kind="class", dtype=dtype)
+                facts["expected_class"] = CLASS_NAMES[int(expected.flatten()[flat])]
+                evidence = {**where(probe), **facts, "wrong": int(wrong.sum())}
+                text = f"{probe.label}: element {facts['index']} is {facts['got']} instead of {facts['expected']}"
+                return Check(probe, FAILED, text, True, math.inf, evidence), code
+    if not compared:
+        return Check(probe, INVALID, "eager and the float64 oracle disagree about every element"), ""
+    return Check(probe, PASSED), ""
+
+
+def _near_overflow(truth: Tensor, dtype: str) -> Tensor:
+    top = format_of(dtype).max
+    return torch.isfinite(truth) & (truth.abs() > 0.9 * top)
+
+
+def _faults(got: Tensor, want: Tensor, poisoned: bool, policy: str) -> Iterator[tuple[str, Tensor]]:
+    """(code, mask) of each kind of fault, the gravest first."""
+    finite, nan = 0, 1
+    yield "absorbed", (want != finite) & (got == finite)
+    yield "sign", (want > nan) & (got > nan) & (got != want)
+    # An infinity where the oracle has NaN hides it; a NaN where the oracle has an infinity is more NaN than owed.
+    yield "absorbed", (want == nan) & (got > nan)
+    extra = ((want == finite) & (got != finite)) | ((want > nan) & (got == nan))
+    if not poisoned:
+        yield "minted", extra
+    elif policy == "exact":
+        yield "spread", extra
+
+
+GATE = Gate(
+    id="EXC-01",
+    title="non-finite propagation",
+    tolerance_free=True,
+    codes=("absorbed", "minted", "spread", "sign"),
+    plan=plan,
+    judge=judge,
+)

@@ -1,0 +1,129 @@
+"""EXC-02, subnormals: one consistent behaviour, the contract's.
+
+An element tells something when the result with subnormals kept differs from the result with them flushed. Each such element is
+classed as ``preserve`` or ``flush``; the classes must agree with one another and with the contract.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kcbench.domain.probe import Probe
+from kcbench.domain.verdict import Finding, Verdict
+from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
+from kcbench.gates.compare import FAILED, INVALID, PASSED, SKIPPED, Check, conclude, element, mismatch, outputs_of, reachable, where
+from kcbench.numerics.formats import classes, format_of, round_to
+
+
+def plan(ctx: PlanContext) -> list[Probe]:
+    """Per varied input: subnormal values, and values that cross the border between normal and subnormal."""
+    probes: list[Probe] = []
+    # An additive parameter would drown every subnormal; multiplicative ones let them through.
+    quiet = {name: {"kind": "constant", "value": 0.0} for name in ctx.contract.parameters if "bias" in name}
+    for name in real_inputs(ctx.contract):
+        for dtype in ctx.contract.dtypes:
+            probes.append(_probe(ctx, f"subnormal {name}, {dtype}", name, {"kind": "subnormal"}, dtype, quiet))
+        border = {"kind": "normal", "gain": 2 * format_of(ctx.dtype).smallest_normal}
+        probes.append(_probe(ctx, f"{name} at the border, {ctx.dtype}", name, border, ctx.dtype, quiet))
+    return probes
+
+
+def _probe(ctx: PlanContext, label: str, name: str, recipe: dict[str, Any], dtype: str, quiet: dict[str, dict[str, Any]]) -> Probe:
+    return ctx.probe(label, dtype=dtype, inputs={name: recipe}, parameters=quiet, stream=f"exc02/{label}")
+
+
+def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
+    """Nothing non-finite is minted, and subnormals fare as the contract says."""
+    checks: list[Check] = []
+    findings: dict[str, Finding] = {}
+    for probe in probes:
+        check, code = _check(ctx, probe)
+        checks.append(check)
+        if check.status == FAILED:
+            findings.setdefault(code, check.finding(code))
+    nothing = ctx.contract.reasons.get("EXC-02", "no output depends on subnormal inputs")
+    return conclude("EXC-02", list(findings.values()), checks, nothing=nothing)
+
+
+def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
+    gone = reachable(ctx, probe)
+    if gone is not None:
+        return (Check(probe, SKIPPED, gone.reason) if gone.status == FAILED else gone), ""
+    truth, got = ctx.oracle.truth(probe), outputs_of(ctx.seen(probe))
+    eager = ctx.oracle.eager(probe)
+    own = outputs_of(eager) if eager.ok else ()
+    if mismatch(own, truth):
+        return Check(probe, INVALID, "the eager model raises or has another shape"), ""
+    if mismatch(got, truth):
+        return Check(probe, SKIPPED, mismatch(got, truth)), ""
+    flushed = ctx.oracle.truth(flushed_inputs(probe))
+    for output, (mine, other, keep, flush) in enumerate(zip(got, own, truth, flushed, strict=True)):
+        if not other.dtype.is_floating_point:
+            continue
+        dtype = str(other.dtype).removeprefix("torch.")
+        minted = (classes(round_to(keep, dtype)) == 0) & (classes(other.to(torch.float64)) == 0) & (classes(mine.to(torch.float64)) != 0)
+        if bool(minted.any()):
+            flat = int(minted.flatten().to(torch.int8).argmax())
+            facts = element(mine, keep, flat, output=output, kind="class", dtype=dtype)
+            text = f"{probe.label}: element {facts['index']} is {facts['got']} although inputs and result are finite"
+            return Check(probe, FAILED, text, True, math.inf, {**where(probe), **facts}), "minted"
+        telling = _telling(ctx, probe, output, keep, flush, dtype)
+        if not bool(telling.any()):
+            continue
+        if ctx.contract.subnormals == "any":
+            return Check(probe, PASSED), ""
+        if _share(other, keep, flush, telling, dtype) < 1:
+            return Check(probe, INVALID, f"the eager model itself flushes subnormals at {dtype} on this device"), ""
+        return _judge_share(ctx, probe, mine, keep, flush, telling, dtype, output)
+    return Check(probe, SKIPPED, "no output element depends on the subnormals"), ""
+
+
+def flushed_inputs(probe: Probe) -> Probe:
+    """The same probe with every subnormal input value replaced by zero: a recipe modifier that the oracle understands."""
+    inputs = {name: {**recipe, "flush": True} for name, recipe in probe.inputs.items()}
+    return Probe(probe.label, probe.axes, probe.dtype, inputs, probe.parameters, probe.stream, probe.world)
+
+
+def _telling(ctx: JudgeContext, probe: Probe, output: int, keep: Tensor, flush: Tensor, dtype: str) -> Tensor:
+    """Elements where kept and flushed results lie apart by far more than rounding: flushing inputs (DAZ) or the output (FTZ)."""
+    facts = format_of(dtype)
+    kept, gone = round_to(keep, dtype), round_to(flush, dtype)
+    ftz = torch.where(gone.abs() < facts.smallest_normal, torch.zeros_like(gone), gone)
+    slack = 64 * facts.eta + 2.0**-6 * kept.abs()
+    return torch.isfinite(kept) & ((kept - ftz).abs() > 2 * slack)
+
+
+def _share(got: Tensor, keep: Tensor, flush: Tensor, telling: Tensor, dtype: str) -> float:
+    """Share of the telling elements that lie nearer to the kept than to the flushed result."""
+    facts = format_of(dtype)
+    mine = got.to(torch.float64)[telling]
+    kept, gone = round_to(keep, dtype)[telling], round_to(flush, dtype)[telling]
+    ftz = torch.where(gone.abs() < facts.smallest_normal, torch.zeros_like(gone), gone)
+    return float(((mine - kept).abs() <= (mine - ftz).abs()).to(torch.float64).mean())
+
+
+def _judge_share(
+    ctx: JudgeContext, probe: Probe, got: Tensor, keep: Tensor, flush: Tensor, telling: Tensor, dtype: str, output: int
+) -> tuple[Check, str]:
+    share = _share(got, keep, flush, telling, dtype)
+    preserve = ctx.contract.subnormals == "preserve"
+    if share == (1.0 if preserve else 0.0):
+        return Check(probe, PASSED), ""
+    error = torch.where(telling, (got.to(torch.float64) - (keep if preserve else flush)).abs(), -1.0)
+    flat = int(error.flatten().argmax())
+    facts = element(got, round_to(keep, dtype), flat, output=output, kind="bits", dtype=dtype)
+    evidence = {**where(probe), **facts, "kept_share": share}
+    if share in (0.0, 1.0):
+        what = "flushed to zero" if share == 0.0 else "kept"
+        text = f"{probe.label}: subnormal values are {what}, element {facts['index']} is {facts['got']} instead of {facts['expected']}"
+        return Check(probe, FAILED, text, True, math.inf, evidence), "flushed"
+    text = f"{probe.label}: {share:.0%} of the telling elements keep subnormals and the rest flush them"
+    return Check(probe, FAILED, text, True, math.inf, evidence), "inconsistent"
+
+
+GATE = Gate(id="EXC-02", title="subnormals", tolerance_free=True, codes=("flushed", "inconsistent", "minted"), plan=plan, judge=judge)

@@ -1,0 +1,145 @@
+"""GUARD: what every submission owes whatever the contract says.
+
+Inputs stay as they were, weights are read anew at each call, outputs are plain tensors of the eager model's dtype and shape, and no
+state is carried from one call to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kcbench.domain.probe import Probe, World
+from kcbench.domain.verdict import Finding, Verdict
+from kcbench.gates.base import Gate, JudgeContext, PlanContext
+from kcbench.gates.compare import FAILED, PASSED, Check, check_value, conclude, reachable, where
+
+_PLAIN = ("Tensor", "Parameter")
+
+
+def plan(ctx: PlanContext) -> list[Probe]:
+    """First call; the same inputs after a weight update; other inputs; the first again; other inputs on a fresh instance."""
+    first = ctx.probe("first call")
+    other = ctx.probe("other inputs", stream="other", parameters=_redrawn(ctx, "main"))
+    return [
+        first,
+        *([_updated(ctx)] if ctx.redraw and ctx.contract.parameters else []),
+        other,
+        ctx.probe("first call again", world=World(occurrence=1)),
+        ctx.probe("other inputs, fresh instance", stream="other", parameters=_redrawn(ctx, "main"), world=World(instance="fresh")),
+    ]
+
+
+def _redrawn(ctx: PlanContext, stream: str) -> dict[str, dict[str, object]]:
+    """The contract's parameter recipes pinned to one stream, so that only the inputs change."""
+    return {name: {**recipe, "stream": stream} for name, recipe in ctx.contract.parameters.items()}
+
+
+def _updated(ctx: PlanContext) -> Probe:
+    return ctx.probe("after a weight update", parameters=_redrawn(ctx, "updated"))
+
+
+def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
+    """Refuse what breaks a universal rule; the guard's own calls, and the side effects of all calls of the run."""
+    findings: dict[str, Finding] = {}
+    checks: list[Check] = []
+    for probe in probes:
+        checks.append(_check_form(ctx, probe, findings))
+    if ctx.plan.redraw and ctx.contract.parameters:
+        checks.append(_check_weights(ctx, probes, findings))
+    checks.append(_check_state(ctx, probes, findings))
+    for seen in ctx.observations.values():
+        if seen.mutated and "mutates-input" not in findings:
+            evidence = {**where(probes[0]), "kind": "mutates", "inputs": list(seen.mutated)}
+            text = f"the call changed its input {seen.mutated[0]!r}"
+            findings["mutates-input"] = Finding("mutates-input", text, True, _ids_of(ctx, seen), evidence)
+    stopped = next((seen for seen in ctx.observations.values() if seen.status == "not-run"), None)
+    if stopped is not None:
+        evidence = {**where(probes[0]), "kind": "raised", "message": stopped.detail}
+        text = f"the submission did not finish: {stopped.detail}"
+        findings["unfinished"] = Finding("unfinished", text, False, _ids_of(ctx, stopped), evidence)
+    return conclude("GUARD", list(findings.values()), checks, nothing="no call could be made")
+
+
+def _ids_of(ctx: JudgeContext, wanted: object) -> tuple[str, ...]:
+    return tuple(key for key, seen in ctx.observations.items() if seen is wanted)
+
+
+def _check_form(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -> Check:
+    """Plain tensors, in the structure, dtype and shape of the eager model."""
+    gone = reachable(ctx, probe)
+    if gone is not None:
+        # A call that raises is the business of CMP-03 (crash); here it only cannot be checked.
+        return Check(probe, FAILED if gone.status == FAILED else gone.status, gone.reason)
+    seen, eager = ctx.seen(probe), ctx.oracle.eager(probe)
+    if not eager.ok:
+        return Check(probe, "invalid", "the eager model raises")
+    odd = [record.type_name for record in seen.outputs if record.type_name not in _PLAIN]
+    problems: list[tuple[str, str, str]] = []
+    if odd:
+        problems.append(("subclass", "subclass", f"the output is a {odd[0]}, not a plain tensor, so that its value may be computed later"))
+    want = [(record.shape, record.dtype) for record in eager.outputs]
+    got = [(record.shape, record.dtype) for record in seen.outputs]
+    if [shape for shape, _ in want] != [shape for shape, _ in got]:
+        shapes = f"{[list(s) for s, _ in got]} instead of {[list(s) for s, _ in want]}"
+        problems.append(("output-shape", "shape", f"the output shapes are {shapes}"))
+    elif [dtype for _, dtype in want] != [dtype for _, dtype in got]:
+        problems.append(("output-dtype", "dtype", f"the output dtype is {got[0][1]} instead of {want[0][1]}"))
+    for code, kind, text in problems:
+        expected = want[0][0] if kind == "shape" else want[0][1] if kind == "dtype" else "Tensor"
+        evidence = {**where(probe), "kind": kind, "message": text, "expected": _plain(expected)}
+        findings.setdefault(code, Finding(code, text, True, (probe.id,), evidence))
+    return Check(probe, FAILED if problems else PASSED)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _check_weights(ctx: JudgeContext, probes: Sequence[Probe], findings: dict[str, Finding]) -> Check:
+    """After a weight update in place the output must follow it."""
+    first, updated = probes[0], probes[1]
+    a, b = ctx.seen(first), ctx.seen(updated)
+    if not (a.ok and b.ok):
+        return Check(updated, "skipped", "the call did not come back")
+    if check_value(ctx, updated).status != FAILED or check_value(ctx, first).status == FAILED:
+        return Check(updated, PASSED)
+    unchanged = [record.data for record in a.outputs] == [record.data for record in b.outputs]
+    how = "is bit for bit the old one" if unchanged else "does not follow it"
+    text = f"after the weights were updated in place the output {how}: a copy of the old weights is in use"
+    evidence = {**check_value(ctx, updated).evidence, "kind": "weights", "unchanged": unchanged}
+    findings["weights-stale"] = Finding("weights-stale", text, True, (first.id, updated.id), evidence)
+    return Check(updated, FAILED)
+
+
+def _check_state(ctx: JudgeContext, probes: Sequence[Probe], findings: dict[str, Finding]) -> Check:
+    """A used instance and a fresh one agree, and the first call's answer comes back after other inputs."""
+    first, other, again, fresh = probes[0], *probes[-3:]
+    pairs = [(other, fresh, "a used instance and a fresh one"), (first, again, "the same inputs before and after other inputs")]
+    last = Check(again, "skipped", "the calls did not come back")
+    for one, two, who in pairs:
+        a, b = ctx.seen(one), ctx.seen(two)
+        if not (a.ok and b.ok):
+            continue
+        last = Check(two, PASSED)
+        if [r.data for r in a.outputs] == [r.data for r in b.outputs]:
+            continue
+        # Bits may differ between two honest calls of a kernel that is not deterministic: that is ORD-02's question. State shows as a
+        # wrong value on one side only.
+        sides = {check_value(ctx, one).status, check_value(ctx, two).status}
+        if sides == {PASSED, FAILED}:
+            worst = next(c for c in (check_value(ctx, one), check_value(ctx, two)) if c.status == FAILED)
+            text = f"{who} give different answers: {worst.reason}"
+            evidence = {**worst.evidence, "kind": "stateful"}
+            findings.setdefault("stateful", Finding("stateful", text, True, (first.id, one.id, two.id), evidence))
+            last = Check(two, FAILED)
+    return last
+
+
+GATE = Gate(
+    id="GUARD",
+    title="universal guards",
+    tolerance_free=True,
+    codes=("mutates-input", "weights-stale", "subclass", "output-dtype", "output-shape", "stateful", "unfinished"),
+    plan=plan,
+    judge=judge,
+)

@@ -1,0 +1,1 @@
+"""Published checks, versioned and faithful, run beside the gates for comparison."""

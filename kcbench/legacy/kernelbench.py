@@ -1,0 +1,123 @@
+"""KernelBench's own correctness check: five trials at one fixed shape, public seeds, ``torch.allclose``.
+
+Faithful to the published evaluation in what decides: models constructed under seed 42 without copying weights, trial seeds drawn after
+``manual_seed(42)``, inputs from ``get_inputs`` under the trial's seed, no ``eval()``, shapes compared, then ``allclose`` with
+``equal_nan`` off. Not repeated are its accidents: integer inputs are not cast to float, and the two models share no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kcbench.domain.observation import Observation
+from kcbench.domain.result import LegacyScore
+from kcbench.domain.task import Task
+from kcbench.numerics.formats import decode
+from kcbench.oracle.eager import as_tuple
+from kcbench.oracle.module import task_module
+
+SEED = 42
+TRIALS = 5
+TOLERANCES = {
+    "kernelbench-v0": {"float32": 1e-2, "float16": 1e-2, "bfloat16": 1e-2},
+    "kernelbench-v1": {"float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2},
+}
+"""atol = rtol by check and precision: v0 as first published, v1 as of commit 423217d."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One random input set and the eager model's answer to it."""
+
+    seed: int
+    init: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    """CPU tensors and scalars."""
+    expected: tuple[Tensor, ...]
+    """The eager model's outputs, on the CPU."""
+
+
+def trials(task: Task, *, device: str, reduced: bool) -> list[Trial]:
+    """The five trials of a task: they depend on nothing but the task, so all submissions share them.
+
+    Args:
+        task: The task.
+        device: Where the eager model runs.
+        reduced: Use the contract's legacy sizes instead of the task's own.
+    """
+    module = task_module(task, task.contract.legacy_sizes() if reduced else None)
+    precision = task.contract.dtypes[0]
+    made = []
+    with torch.random.fork_rng(devices=[torch.device(device)] if device == "cuda" else []):
+        torch.manual_seed(SEED)
+        init = tuple(module.get_init_inputs())
+        torch.manual_seed(SEED)
+        model = module.Model(*init).to(device, getattr(torch, precision))
+        torch.manual_seed(SEED)
+        seeds = [int(torch.randint(0, 2**32 - 1, (1,)).item()) for _ in range(TRIALS)]
+        for seed in seeds:
+            torch.manual_seed(seed)
+            inputs = tuple(_cast(value, precision) for value in module.get_inputs())
+            torch.manual_seed(seed)
+            with torch.no_grad():
+                placed = [value.to(device) if isinstance(value, Tensor) else value for value in inputs]
+                expected = tuple(output.cpu() for output in as_tuple(model(*placed)))
+            made.append(Trial(seed, init, inputs, expected))
+    return made
+
+
+def _cast(value: Any, precision: str) -> Any:
+    return value.to(getattr(torch, precision)) if isinstance(value, Tensor) and value.is_floating_point() else value
+
+
+def judge(check: str, task: Task, made: Sequence[Trial], seen: Sequence[Observation], *, reduced: bool) -> LegacyScore:
+    """The published verdict on what a submission answered to the trials.
+
+    Args:
+        check: ``kernelbench-v0`` or ``kernelbench-v1``.
+        task: The task.
+        made: The trials.
+        seen: One observation per trial; a run that stopped early may have fewer.
+        reduced: Whether the trials used reduced sizes.
+    """
+    tolerance = TOLERANCES[check][task.contract.dtypes[0]]
+    passed, reason, differences = 0, "", []
+    for trial, observation in zip(made, seen, strict=False):
+        problem = ""
+        if not observation.ok:
+            raised = observation.raised
+            problem = f"runtime error: {raised.type}: {raised.message.splitlines()[0][:200] if raised.message else ''}" if raised else observation.detail
+        else:
+            problem, difference = _compare(trial.expected, observation, tolerance)
+            if difference is not None:
+                differences.append(difference)
+        passed += not problem
+        reason = reason or problem
+    size = "reduced" if reduced else "full"
+    correct = passed == len(made)
+    if not correct and not reason:
+        reason = "the run stopped before all trials were made"
+    return LegacyScore(check, True, correct, f"({passed} / {len(made)})", tuple(differences), reason, size)
+
+
+def _compare(expected: Sequence[Tensor], seen: Observation, tolerance: float) -> tuple[str, float | None]:
+    got = [decode(record) for record in seen.outputs]
+    if len(got) != len(expected):
+        return f"output count mismatch: expected {len(expected)}, got {len(got)}", None
+    worst = 0.0
+    for want, mine in zip(expected, got, strict=True):
+        if want.shape != mine.shape:
+            return f"output shape mismatch: expected {list(want.shape)}, got {list(mine.shape)}", None
+        if want.dtype != mine.dtype:
+            return f"runtime error: allclose of {want.dtype} and {mine.dtype}".replace("torch.", ""), None
+        if want.numel():
+            difference = (want.double() - mine.double()).abs().max()
+            worst = max(worst, float(torch.nan_to_num(difference, nan=float("inf")).clamp(max=1e308)))
+        if not torch.allclose(want, mine, atol=tolerance, rtol=tolerance):
+            return "output mismatch", worst
+    return "", worst

@@ -1,0 +1,175 @@
+"""The oracle of one task: truth, allowed noise and eager behaviour for any probe, cached by the probe's content.
+
+Nothing here depends on a submission. Everything numeric happens in float64 on the CPU, on inputs already rounded to the candidate's
+dtype; only the eager observations are taken on the run's device.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from kcbench.domain.observation import Observation
+from kcbench.domain.probe import Probe
+from kcbench.domain.task import Task
+from kcbench.numerics.formats import torch_dtype
+from kcbench.numerics.stochastic import Estimate, estimate
+from kcbench.oracle import eager
+from kcbench.oracle.draw import MODEL_SEED, ParameterSpec, draw_cotangents, draw_inputs, draw_parameters
+from kcbench.oracle.module import reference_module, task_module
+
+T = TypeVar("T")
+
+
+class TaskOracle:
+    """Implements :class:`kcbench.gates.base.Oracle` for one task, seed and device. Safe to share between threads."""
+
+    def __init__(self, task: Task, *, seed: str, device: str = "cpu") -> None:
+        self.task = task
+        self.seed = seed
+        self.device = device
+        self._module = task_module(task, None)
+        self._reference = reference_module(task)
+        self._lock = threading.RLock()
+        self._cache: dict[tuple[str, str], Any] = {}
+
+    def _cached(self, kind: str, probe: Probe, make: Callable[[], T]) -> T:
+        body = probe.to_json()
+        world = body.pop("world")
+        del body["label"]
+        # Of the world only the CUDA stream and layouts could matter to eager, and neither changes a value.
+        del world
+        key = kind, json.dumps(body, sort_keys=True)
+        with self._lock:
+            if key not in self._cache:
+                self._cache[key] = make()
+            return self._cache[key]  # type: ignore[no-any-return]
+
+    # What a call is made of
+
+    def inputs(self, probe: Probe) -> dict[str, Any]:
+        return self._cached("inputs", probe, lambda: draw_inputs(self.task.contract, probe, self.seed))
+
+    def parameter_specs(self, probe: Probe) -> tuple[ParameterSpec, ...]:
+        """Names, shapes and kinds of the model's parameters and buffers at the probe's sizes."""
+        init = self.task.contract.init_args(probe.axes)
+        key = "specs", repr(init)
+        with self._lock:
+            if key not in self._cache:
+                state = self._construct(init).state_dict()
+                self._cache[key] = tuple(ParameterSpec(n, tuple(t.shape), t.is_floating_point()) for n, t in state.items())
+            return self._cache[key]  # type: ignore[no-any-return]
+
+    def parameters(self, probe: Probe) -> dict[str, Tensor] | None:
+        """Redrawn parameters by name; None where the probe keeps the constructed ones."""
+        specs = self.parameter_specs(probe)
+        return self._cached("parameters", probe, lambda: draw_parameters(self.task.contract, probe, specs, self.seed))
+
+    def cotangents(self, probe: Probe) -> tuple[Tensor, ...]:
+        """Cotangents for a gradient probe."""
+        return self._cached("cotangents", probe, lambda: draw_cotangents(self.truth(probe), probe, self.seed))
+
+    def _construct(self, init: tuple[Any, ...]) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(MODEL_SEED)
+            return self._module.Model(*init)  # type: ignore[no-any-return]
+
+    def _model(self, probe: Probe, dtype: torch.dtype, device: str) -> nn.Module:
+        """A new model in a dtype, holding the values that the candidate's dtype can hold."""
+        model = self._construct(self.task.contract.init_args(probe.axes)).to(torch_dtype(probe.dtype))
+        return eager.load(model, self.parameters(probe)).to(device=device, dtype=dtype)
+
+    # What is true
+
+    def truth(self, probe: Probe) -> tuple[Tensor, ...]:
+        return self._cached("truth", probe, lambda: self._truth(probe))
+
+    def _truth(self, probe: Probe) -> tuple[Tensor, ...]:
+        with torch.no_grad():
+            return self._refer(self._reference.forward, probe)
+
+    def magnitude(self, probe: Probe) -> tuple[Tensor, ...] | None:
+        twin = getattr(self._reference, "magnitude", None)
+        if twin is None:
+            return None
+        with torch.no_grad():
+            return self._cached("magnitude", probe, lambda: self._refer(twin, probe))
+
+    def _refer(self, function: Callable[..., Any], probe: Probe) -> tuple[Tensor, ...]:
+        args = eager.place(self.inputs(probe), "cpu", torch.float64)
+        init = self.task.contract.init_args(probe.axes)
+        return eager.as_tuple(function(*args.values(), params=self._state64(probe), init=init))
+
+    def _state64(self, probe: Probe) -> dict[str, Tensor]:
+        state = self._model(probe, torch.float64, "cpu").state_dict()
+        return {name: value.detach().clone() for name, value in state.items()}
+
+    def estimate(self, probe: Probe) -> Estimate:
+        return self._cached("estimate", probe, lambda: self._estimate(probe))
+
+    def _estimate(self, probe: Probe) -> Estimate:
+        model = self._model(probe, torch.float64, "cpu")
+        args = eager.place(self.inputs(probe), "cpu", torch.float64)
+
+        def run() -> tuple[Tensor, ...]:
+            with torch.no_grad():
+                return eager.as_tuple(model(*args.values()))
+
+        return estimate(run, regime=self._regime(probe), store=probe.dtype, seed=f"{self.seed}/{probe.id}")
+
+    def _regime(self, probe: Probe) -> str:
+        return self.task.contract.precision if probe.dtype == "float32" else "ieee"
+
+    def eager(self, probe: Probe) -> Observation:
+        return self._cached("eager", probe, lambda: self._eager(probe))
+
+    def _eager(self, probe: Probe) -> Observation:
+        model = self._model(probe, torch_dtype(probe.dtype), self.device)
+        args = eager.place(self.inputs(probe), self.device)
+        if not probe.gradient:
+            return eager.observe(model, args)
+        return eager.observe(model, args, gradients=self.gradient_names(probe), cotangents=self.cotangents(probe))
+
+    # Gradients
+
+    def gradient_names(self, probe: Probe) -> tuple[str, ...]:
+        gradient = self.task.contract.gradient
+        if gradient is None:
+            return ()
+        return (*(f"input:{name}" for name in gradient.inputs), *(f"parameter:{name}" for name in gradient.parameters))
+
+    def gradient_truth(self, probe: Probe) -> dict[str, Tensor]:
+        return self._cached("gradient truth", probe, lambda: self._gradient_truth(probe))
+
+    def _gradient_truth(self, probe: Probe) -> dict[str, Tensor]:
+        args = eager.place(self.inputs(probe), "cpu", torch.float64)
+        names = self.gradient_names(probe)
+        state = {n: t.requires_grad_(f"parameter:{n}" in names) for n, t in self._state64(probe).items()}
+        init = self.task.contract.init_args(probe.axes)
+
+        def function(*values: Any) -> tuple[Tensor, ...]:
+            return eager.as_tuple(self._reference.forward(*values, params=state, init=init))
+
+        _, grads = eager.vjp(function, args, state, names, self.cotangents(probe))
+        leaves = {**{f"input:{n}": v for n, v in args.items()}, **{f"parameter:{n}": v for n, v in state.items()}}
+        return {name: torch.zeros_like(leaves[name]) if grad is None else grad.detach() for name, grad in grads.items()}
+
+    def gradient_estimate(self, probe: Probe) -> Estimate:
+        return self._cached("gradient estimate", probe, lambda: self._gradient_estimate(probe))
+
+    def _gradient_estimate(self, probe: Probe) -> Estimate:
+        model = self._model(probe, torch.float64, "cpu")
+        args = eager.place(self.inputs(probe), "cpu", torch.float64)
+        names = self.gradient_names(probe)
+        leaves = {**{f"input:{n}": v for n, v in args.items()}, **{f"parameter:{n}": v for n, v in model.named_parameters()}}
+
+        def run() -> tuple[Tensor, ...]:
+            _, grads = eager.vjp(lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, self.cotangents(probe))
+            return tuple(torch.zeros_like(leaves[n]) if g is None else g for n, g in grads.items())
+
+        return estimate(run, regime=self._regime(probe), store=probe.dtype, seed=f"{self.seed}/{probe.id}/gradient")

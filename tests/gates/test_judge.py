@@ -1,0 +1,225 @@
+"""Every gate lets the eager model pass and refuses the fault that it is there for, with the right code."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from kcbench.domain.observation import Alias, Launch, Observation, Raised
+from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS, REFERENCE_INVALID
+from kcbench.gates import gate_ids
+from kcbench.tasks import list_tasks
+
+
+@pytest.mark.parametrize("gate_id", gate_ids())
+@pytest.mark.parametrize("task_id", list_tasks())
+def test_no_gate_refuses_the_eager_model(judge, task_id, gate_id) -> None:
+    verdict = judge(gate_id, task_id)
+    assert verdict.status not in (FAIL, ERROR), verdict
+    if gate_id in ("GUARD", "CMP-01", "CMP-03", "ORD-02", "PRC-01", "EXC-01"):
+        assert verdict.status == PASS, verdict
+
+
+def zeros(probe, inputs, outputs):
+    return tuple(torch.zeros_like(item) for item in outputs)
+
+
+def slightly_off(probe, inputs, outputs):
+    return tuple(item * (1 + 1e-4) for item in outputs)
+
+
+def one_element_off(probe, inputs, outputs):
+    out = outputs[0].clone()
+    if out.numel():
+        out.view(-1)[-1] += out.abs().max() * 1e-2
+    return (out,)
+
+
+def wrong_shape(probe, inputs, outputs):
+    return tuple(item.unsqueeze(0) for item in outputs)
+
+
+def as_double(probe, inputs, outputs):
+    return tuple(item.double() for item in outputs)
+
+
+def no_nan(probe, inputs, outputs):
+    return tuple(torch.nan_to_num(item) for item in outputs)
+
+
+def all_nan_when_poisoned(probe, inputs, outputs):
+    poisoned = any(not bool(torch.isfinite(item).all()) for item in inputs.values())
+    return tuple(torch.full_like(item, float("nan")) if poisoned else item for item in outputs)
+
+
+def flips_infinity(probe, inputs, outputs):
+    return tuple(torch.where(torch.isinf(item), -item, item) for item in outputs)
+
+
+def flushes(probe, inputs, outputs):
+    return tuple(torch.where(item.abs().double() < torch.finfo(item.dtype).tiny, 0.0, item).to(item.dtype) for item in outputs)
+
+
+def flushes_half(probe, inputs, outputs):
+    (out,) = flushes(probe, inputs, outputs)
+    mixed = outputs[0].clone()
+    mixed.view(-1)[::2] = out.reshape(-1)[::2]
+    return (mixed,)
+
+
+def half_accumulator(probe, inputs, outputs):
+    a, b = inputs["A"], inputs["B"]
+    total = torch.zeros(outputs[0].shape, dtype=torch.float16)
+    for k in range(0, a.shape[1], 64):
+        total = total + (a[:, k : k + 64].float() @ b[k : k + 64].float()).half()
+    return (total.to(outputs[0].dtype),)
+
+
+def tf32_inputs(probe, inputs, outputs):
+    def cut(x):
+        return (x.float().view(torch.int32) & ~0x1FFF).view(torch.float32)
+
+    if outputs[0].dtype != torch.float32:
+        return outputs
+    return (cut(inputs["A"]) @ cut(inputs["B"]),)
+
+
+def bf16_inputs(probe, inputs, outputs):
+    return ((inputs["A"].bfloat16().double() @ inputs["B"].bfloat16().double()).to(outputs[0].dtype),)
+
+
+def drops_the_last_term(probe, inputs, outputs):
+    return ((inputs["A"][:, :-1].double() @ inputs["B"][:-1].double()).to(outputs[0].dtype),)
+
+
+def power_of_two_only(probe, inputs, outputs):
+    dim = probe.axes["dim"]
+    return outputs if dim & (dim - 1) == 0 or dim == 173 else zeros(probe, inputs, outputs)
+
+
+def ignores_layout(probe, inputs, outputs):
+    return zeros(probe, inputs, outputs) if probe.world.layouts else outputs
+
+
+def raises_on_odd(probe, inputs, outputs):
+    if probe.axes["dim"] % 2 and probe.axes["dim"] != 173:
+        return Observation("raised", raised=Raised("RuntimeError", "dim must be even"))
+    return outputs
+
+
+def one_pass_variance(probe, inputs, outputs):
+    x = inputs["x"]
+    mean = x.mean(-1, keepdim=True)
+    var = (x * x).mean(-1, keepdim=True) - mean * mean
+    weight, bias = (value for name, value in inputs.items() if name.startswith("parameter:"))
+    return (((x - mean) * torch.rsqrt(var + 1e-5) * weight + bias).to(outputs[0].dtype),)
+
+
+@pytest.mark.parametrize(
+    ("gate_id", "task_id", "fault", "code"),
+    [
+        ("CMP-01", "level1/softmax", zeros, "zeros"),
+        ("CMP-01", "level1/softmax", slightly_off, "value"),
+        ("CMP-01", "level1/matmul", one_element_off, "value"),
+        ("CMP-01", "level1/matmul", drops_the_last_term, "value"),
+        ("CMP-03", "level1/softmax", power_of_two_only, "shape"),
+        ("CMP-03", "level1/softmax", ignores_layout, "stride"),
+        ("CMP-03", "level1/softmax", raises_on_odd, "crash"),
+        ("ORD-01", "level1/matmul", drops_the_last_term, "order"),
+        ("ORD-03", "level1/layernorm", one_pass_variance, "cancellation"),
+        ("ORD-03", "level1/matmul", half_accumulator, "cancellation"),
+        ("PRC-01", "level1/matmul", tf32_inputs, "tf32"),
+        ("PRC-01", "level1/matmul", bf16_inputs, "narrowed"),
+        ("PRC-01", "level1/softmax", as_double, "dtype"),
+        ("PRC-02", "level1/matmul", half_accumulator, "accumulator"),
+        ("EXC-01", "level1/relu", no_nan, "absorbed"),
+        ("EXC-01", "level1/relu", all_nan_when_poisoned, "spread"),
+        ("EXC-01", "level1/sum_axis", flips_infinity, "sign"),
+        ("EXC-02", "level1/relu", flushes, "flushed"),
+        ("EXC-02", "level1/relu", flushes_half, "inconsistent"),
+        ("GUARD", "level1/softmax", wrong_shape, "output-shape"),
+        ("GUARD", "level1/softmax", as_double, "output-dtype"),
+    ],
+)
+def test_a_fault_is_refused_with_its_code(judge, gate_id, task_id, fault, code) -> None:
+    verdict = judge(gate_id, task_id, fault)
+    assert verdict.status == FAIL, verdict
+    assert code in [finding.code for finding in verdict.findings], verdict
+    for finding in verdict.findings:
+        assert finding.summary and finding.evidence["kind"]
+
+
+def test_a_loud_failure_is_told_apart(judge) -> None:
+    verdict = judge("CMP-03", "level1/softmax", raises_on_odd)
+    assert [finding.silent for finding in verdict.findings if finding.code == "crash"] == [False]
+
+
+def test_a_declined_dtype_is_not_a_failure(judge) -> None:
+    def only_float32(probe, inputs, outputs):
+        if probe.dtype != "float32":
+            return Observation("raised", raised=Raised("NotImplementedError", "float32 only"))
+        return outputs
+
+    verdict = judge("PRC-01", "level1/softmax", only_float32)
+    assert verdict.status == PASS
+    assert any("declined" in note for note in verdict.notes)
+
+
+def test_order_dependent_bytes_and_aliases_are_refused(oracles) -> None:
+    from kcbench.gates import JudgeContext, PlanContext, all_gates
+
+    gate = next(gate for gate in all_gates() if gate.id == "ORD-02")
+    oracle = oracles("level1/relu")
+    plan = PlanContext(oracle.task.contract)
+    probes = list(gate.plan(plan))
+    honest = {probe.id: dataclasses.replace(oracle.eager(probe), repeats=("a",) * probe.world.repeats) for probe in probes}
+    first = probes[0].id
+    cases = {
+        "nondeterministic": {first: dataclasses.replace(honest[first], repeats=("a",) * 9 + ("b",))},
+        "stateful": {probes[2].id: dataclasses.replace(honest[probes[2].id], repeats=("b",) * 10)},
+        "alias-input": {first: dataclasses.replace(honest[first], aliases=(Alias(0, "input", "x"),))},
+        "alias-output": {first: dataclasses.replace(honest[first], aliases=(Alias(0, "output", "0"),))},
+        "mutates-input": {first: dataclasses.replace(honest[first], mutated=("x",))},
+    }
+    assert gate.judge(JudgeContext(plan, honest, oracle), probes).status == PASS
+    for code, changed in cases.items():
+        verdict = gate.judge(JudgeContext(plan, {**honest, **changed}, oracle), probes)
+        assert [finding.code for finding in verdict.findings] == [code]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "code"),
+    [
+        ({"n_regs": 255, "num_warps": 16}, "registers"),
+        ({"shared": 300 << 10}, "shared"),
+        ({"tmem_size": 544}, "tmem"),
+        ({"tmem_size": 48}, "tmem"),
+        ({"tmem_size": 256, "tmem_leak": "no dealloc on one path"}, "tmem-leak"),
+        ({"n_spills": 12800}, "spill-storm"),
+    ],
+)
+def test_resources_over_the_limits_are_refused(judge, metadata, code) -> None:
+    verdict = judge("RES-02", "level1/matmul", launches=(Launch("kernel", "sm_100", {"num_warps": 4, **metadata}),))
+    assert [finding.code for finding in verdict.findings] == [code]
+
+
+def test_resources_ask_for_one_fitting_target_unless_one_is_named(judge) -> None:
+    big = {"num_warps": 4, "shared": 200 << 10}
+    launches = (Launch("kernel", "sm_80", big), Launch("kernel", "sm_90", big))
+    assert judge("RES-02", "level1/matmul", launches=launches).status == PASS
+    assert judge("RES-02", "level1/matmul", launches=launches, targets=("sm_80",)).status == FAIL
+    assert judge("RES-02", "level1/matmul").status == NOT_APPLICABLE
+
+
+def test_a_check_that_eager_fails_is_invalid(judge, oracles) -> None:
+    """When the reference and eager disagree, nobody is refused."""
+    oracle = oracles("level1/relu")
+    gate_id = "CMP-01"
+    real = oracle.truth
+    try:
+        oracle.truth = lambda probe: tuple(item + 1 for item in real(probe))  # type: ignore[method-assign]
+        assert judge(gate_id, "level1/relu", zeros).status == REFERENCE_INVALID
+    finally:
+        oracle.truth = real  # type: ignore[method-assign]

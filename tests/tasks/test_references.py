@@ -1,0 +1,215 @@
+"""References against the eager models in float64, against finite differences, and against other formulas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from kcbench.gates.base import real_inputs
+from kcbench.numerics.formats import classes
+from kcbench.tasks import list_tasks, load_task
+
+SMALL = {  # sizes for finite differences, outside of the shape class where that is narrower than the formula
+    "level1/relu": {"batch_size": 2, "dim": 5},
+    "level1/gelu": {"batch_size": 2, "dim": 5},
+    "level1/softmax": {"batch_size": 2, "dim": 5},
+    "level1/logsumexp": {"batch_size": 2, "dim": 5},
+    "level1/layernorm": {"batch_size": 2, "seq_len": 1, "dim": 5},
+    "level1/rmsnorm": {"batch_size": 2, "dim": 5},
+    "level1/matmul": {"M": 2, "K": 4, "N": 3},
+    "level1/batched_matmul": {"batch_size": 2, "M": 2, "K": 3, "N": 2},
+    "level1/conv2d": {"batch_size": 1, "in_channels": 2, "out_channels": 2, "height": 3, "width": 4},
+    "level1/maxpool2d": {"batch_size": 1, "channels": 2, "height": 4, "width": 5},
+    "level1/sum_axis": {"batch_size": 2, "dim1": 4, "dim2": 3},
+    "level1/cumsum": {"batch_size": 2, "dim": 7},
+    "level1/cross_entropy": {"batch_size": 3, "num_classes": 4},
+    "level1/attention": {"batch_size": 1, "num_heads": 2, "seq_len": 3, "head_dim": 2},
+    "level2/linear_bias_gelu": {"batch_size": 2, "in_features": 4, "out_features": 3},
+    "level4/gated_delta_rule": {"batch_size": 1, "seq_len": 4, "num_heads": 2, "key_dim": 3, "value_dim": 2},
+}
+WITH_MAGNITUDE = {"layernorm", "rmsnorm", "matmul", "batched_matmul", "conv2d", "sum_axis", "cumsum", "linear_bias_gelu"}
+
+
+def shapes(task_id: str) -> list[dict[str, int]]:
+    axes = load_task(task_id).contract.axes
+    least = {name: axis.values[0] if axis.values else max(axis.minimum, 1) for name, axis in axes.items()}
+    other = {name: axis.values[-1] if axis.values else axis.gate + 2 for name, axis in axes.items()}
+    return [{}, least, other, SMALL[task_id]]
+
+
+def assert_equal(got: Tensor, want: Tensor, tolerance: float = 1e-12) -> None:
+    assert got.shape == want.shape
+    assert got.dtype == want.dtype == torch.float64
+    scale = float(want.square().mean().sqrt()) if want.numel() else 0.0
+    torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * scale)
+
+
+def test_it_equals_the_model_in_float64(task_id: str, draw: Callable[..., Any]) -> None:
+    for number, axes in enumerate(shapes(task_id)):
+        for gain in (1.0, 3.0):
+            inputs = {name: {"kind": "normal", "gain": gain} for name in real_inputs(load_task(task_id).contract)}
+            case = draw(task_id, axes=axes, inputs=inputs, stream=f"shape {number}")
+            assert_equal(case.truth(), case.eager())
+
+
+def test_it_handles_what_is_empty(task_id: str, draw: Callable[..., Any]) -> None:
+    for name, axis in load_task(task_id).contract.axes.items():
+        if axis.minimum == 0:
+            case = draw(task_id, axes={name: 0})
+            assert_equal(case.truth(), case.eager())
+
+
+def vjp_inputs(case: Any) -> tuple[tuple[Tensor, ...], Callable[..., Tensor]]:
+    """Leaves whose gradient the contract names, and the reference as a function of them."""
+    gradient = case.contract.gradient
+    args = dict(zip(case.inputs, case.args(), strict=True))
+    state = {name: value.double() for name, value in case.state.items()}
+    leaves = tuple(
+        value.clone().requires_grad_(True)
+        for value in (*(args[name] for name in gradient.inputs), *(state[name] for name in gradient.parameters))
+    )
+
+    def function(*values: Tensor) -> Tensor:
+        mine = {**args, **dict(zip(gradient.inputs, values, strict=False))}
+        theirs = {**state, **dict(zip(gradient.parameters, values[len(gradient.inputs) :], strict=True))}
+        return case.reference.forward(*mine.values(), params=theirs, init=case.init)
+
+    return leaves, function
+
+
+def away(task_id: str) -> dict[str, Any]:
+    gradient = load_task(task_id).contract.gradient
+    return {name: {"kind": "away", "kinks": list(gradient.kinks)} for name in gradient.inputs if gradient.kinks}
+
+
+def test_its_gradient_is_that_of_finite_differences(task_id: str, draw: Callable[..., Any]) -> None:
+    case = draw(task_id, axes=SMALL[task_id], inputs=away(task_id))
+    leaves, function = vjp_inputs(case)
+    assert torch.autograd.gradcheck(function, leaves)
+
+
+def test_its_gradient_is_that_of_the_model(task_id: str, draw: Callable[..., Any]) -> None:
+    case = draw(task_id, inputs=away(task_id))
+    gradient = case.contract.gradient
+    leaves, function = vjp_inputs(case)
+    out = function(*leaves)
+    cotangent = (
+        torch.linspace(-1, 1, out.numel(), dtype=torch.float64).reshape(out.shape) if out.numel() > 1 else torch.ones_like(out)
+    )
+    mine = torch.autograd.grad(out, leaves, cotangent)
+
+    model = case.model.double()
+    model.load_state_dict({name: value.double() for name, value in case.state.items()})
+    args = dict(zip(case.inputs, case.args(), strict=True))
+    for name in gradient.inputs:
+        args[name].requires_grad_(True)
+    parameters = dict(model.named_parameters())
+    theirs = torch.autograd.grad(
+        model(*args.values()),
+        [*(args[name] for name in gradient.inputs), *(parameters[name] for name in gradient.parameters)],
+        cotangent,
+    )
+    for got, want in zip(mine, theirs, strict=True):
+        assert_equal(got, want, 1e-11)
+
+
+def test_the_magnitude_bounds_the_result(task_id: str, draw: Callable[..., Any]) -> None:
+    for family in (
+        {"kind": "normal"},
+        {"kind": "lognormal"},
+        {"kind": "constant", "value": 0.75},
+        {"kind": "cancellation", "dim": 1},
+    ):
+        case = draw(task_id, inputs=dict.fromkeys(real_inputs(load_task(task_id).contract), family))
+        twin = getattr(case.reference, "magnitude", None)
+        assert (twin is not None) == (case.task.name in WITH_MAGNITUDE)
+        if twin is not None:
+            size = twin(*case.args(), params={name: value.double() for name, value in case.state.items()}, init=case.init)
+            assert size.shape == case.truth().shape
+            assert bool((size >= case.truth().abs()).all())
+
+
+POISONS = {"nan": ["nan"], "inf": ["inf"], "-inf": ["-inf"], "both": ["inf", "-inf"]}
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_non_finite_values_go_where_the_model_sends_them(task_id: str, poison: str, draw: Callable[..., Any]) -> None:
+    contract = load_task(task_id).contract
+    for item in contract.inputs:
+        if item.kind != "float":
+            continue
+        shape = contract.shape(item, contract.sizes())
+        first, last = [0] * len(shape), [size - 1 for size in shape]
+        values = POISONS[poison]
+        second = [*first[:-1], min(1, last[-1])]
+        for cell in (first, [size // 2 for size in shape], last):
+            at = [cell, second][: len(values)]
+            case = draw(task_id, inputs={item.name: {"kind": "poison", "base": item.recipe, "at": at, "values": values}})
+            assert torch.equal(classes(case.truth()), classes(case.eager())), (item.name, cell)
+
+
+def test_whole_rows_of_infinity(draw: Callable[..., Any]) -> None:
+    for value, expected in (("-inf", -math.inf), ("inf", math.inf)):
+        rows = {"kind": "poison", "base": {"kind": "normal"}, "at": [[1, j] for j in range(5)], "value": value}
+        case = draw("level1/logsumexp", axes={"batch_size": 3, "dim": 5}, inputs={"x": rows})
+        assert case.truth()[1] == expected
+        assert torch.equal(classes(case.truth()), classes(case.eager()))
+        case = draw("level1/softmax", axes={"batch_size": 3, "dim": 5}, inputs={"x": rows})
+        assert bool(case.truth()[1].isnan().all())
+        assert torch.equal(classes(case.truth()), classes(case.eager()))
+
+
+def chunkwise(q: Tensor, k: Tensor, v: Tensor, g: Tensor, beta: Tensor, chunk: int) -> Tensor:
+    """The gated delta rule by chunks of tokens, with the inverse of a unit triangular matrix per chunk."""
+    q, k, v = (tensor.transpose(1, 2) for tensor in (q, k, v))  # [batch, head, time, dim]
+    g, beta = g.transpose(1, 2), beta.transpose(1, 2)[..., None]
+    state = v.new_zeros(*k.shape[:2], k.shape[3], v.shape[3])
+    outputs = []
+    for start in range(0, k.shape[2], chunk):
+        part = slice(start, min(start + chunk, k.shape[2]))
+        qs, ks, vs, bs = q[:, :, part] / math.sqrt(k.shape[3]), k[:, :, part], v[:, :, part], beta[:, :, part]
+        total = g[:, :, part].cumsum(2)[..., None]
+        ratio = (total - total.transpose(2, 3)).tril().exp().tril()
+        factor = torch.eye(ks.shape[2], dtype=v.dtype) + (bs * (ks @ ks.mT) * ratio).tril(-1)
+        update = torch.linalg.solve_triangular(factor, bs * (vs - total.exp() * (ks @ state)), upper=False, unitriangular=True)
+        outputs.append(total.exp() * (qs @ state) + (qs @ ks.mT * ratio) @ update)
+        last = total[:, :, -1:]
+        state = last.exp() * state + ((last - total).exp() * ks).mT @ update
+    return torch.cat(outputs, dim=2).transpose(1, 2)
+
+
+@pytest.mark.parametrize("chunk", [1, 16, 64])
+def test_the_gated_delta_rule_equals_its_chunkwise_form(chunk: int, draw: Callable[..., Any]) -> None:
+    case = draw("level4/gated_delta_rule")
+    assert_equal(case.truth(), chunkwise(*case.args(), chunk))
+
+
+def test_the_running_sum_is_a_loop(draw: Callable[..., Any]) -> None:
+    case = draw("level1/cumsum", axes={"batch_size": 2, "dim": 37})
+    total, rows = torch.zeros(2, dtype=torch.float64), []
+    for column in case.args()[0].T:
+        total = total + column
+        rows.append(total)
+    assert_equal(case.truth(), torch.stack(rows, dim=1))
+
+
+def test_the_largest_of_a_window_is_a_loop(draw: Callable[..., Any]) -> None:
+    case = draw(
+        "level1/maxpool2d",
+        axes={"batch_size": 1, "channels": 2, "height": 5, "width": 6},
+        inputs={"x": {"kind": "uniform", "low": -2, "high": -1}},
+    )
+    (x,) = case.args()
+    for h in range(3):
+        for w in range(3):
+            window = x[:, :, max(2 * h - 1, 0) : 2 * h + 2, max(2 * w - 1, 0) : 2 * w + 2]
+            assert torch.equal(case.truth()[:, :, h, w], window.amax(dim=(2, 3)))
+
+
+def test_every_task_has_small_sizes() -> None:
+    assert set(SMALL) == set(list_tasks())
