@@ -51,7 +51,7 @@ class Input:
     kind: str = "float"
     """``float`` (follows the probe's dtype), ``index`` (int64 in ``[0, bound)``) or ``scalar`` (a Python number)."""
     domain: str = "real"
-    """``real``: any finite value, the gates vary distribution, scale and sign; ``recipe``: only what ``recipe`` makes is meaningful."""
+    """``real``: any finite value, so that gates vary distribution, scale and sign; ``recipe``: only what ``recipe`` makes."""
     recipe: Recipe = field(default_factory=lambda: {"kind": "normal"})
     """How an ordinary value is drawn."""
     bound: str | int | None = None

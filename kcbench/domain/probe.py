@@ -1,8 +1,8 @@
 """Probe: one experiment on a model, described as data.
 
-A probe names the sizes, the dtype, the recipe of each input and parameter, the state of the world around the call and what is to be
-observed. It holds no tensor: recipes are turned into bytes by :mod:`kcbench.numerics.fills`, keyed by the run seed and the probe's
-``stream``.
+A probe names the sizes, the dtype, the recipe of each input and parameter, the state of the world around the call and what is
+to be observed. It holds no tensor: recipes are turned into bytes by :mod:`kcbench.numerics.fills`, keyed by the run seed and
+the probe's ``stream``.
 """
 
 from __future__ import annotations

@@ -50,7 +50,9 @@ class Result:
     submission: Mapping[str, Any]
     """:meth:`kcbench.domain.submission.Submission.to_json`."""
     status: str
-    """``scored``; ``unloadable`` (its file or import failed: a loud refusal); ``error`` (the harness failed: no verdict)."""
+    """``scored``; ``unloadable`` (its file or import failed: a loud refusal); ``skipped`` (this machine cannot run it: no
+    verdict);
+    ``error`` (the harness failed: no verdict)."""
     reason: str = ""
     legacy: tuple[LegacyScore, ...] = ()
     verdicts: tuple[Verdict, ...] = ()

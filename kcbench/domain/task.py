@@ -18,7 +18,8 @@ class Task:
     """``<level>/<name>``, for example ``level1/softmax``."""
     title: str
     category: str
-    """``activation``, ``reduction``, ``normalization``, ``matmul``, ``convolution``, ``pooling``, ``scan``, ``loss``, ``attention``,
+    """``activation``, ``reduction``, ``normalization``, ``matmul``, ``convolution``, ``pooling``, ``scan``, ``loss``,
+    ``attention``,
     ``fused`` or ``recurrence``."""
     formula: str
     """The mathematics in one line of plain text."""

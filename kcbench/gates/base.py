@@ -1,7 +1,7 @@
 """What a gate is, and what it may ask.
 
-A gate is one module with two pure functions. ``plan`` turns a contract into probes; ``judge`` turns observations into a verdict. Neither
-starts a process. The engine runs every distinct probe once, whichever gates asked for it.
+A gate is one module with two pure functions. ``plan`` turns a contract into probes; ``judge`` turns observations into a
+verdict. Neither starts a process. The engine runs every distinct probe once, whichever gates asked for it.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ class JudgeContext:
     observations: Mapping[str, Observation]
     """By probe id."""
     oracle: Oracle
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    """All probes of the run by id: some rules hold for every call, whoever asked for it."""
     launches: tuple[Launch, ...] = ()
     targets: tuple[str, ...] = ()
     """Targets that the submission must fit: the device's own, or those its header declares; empty when neither is known."""

@@ -1,7 +1,7 @@
 """CMP-01, input diversity: the error stays within the derived bound whatever is fed in.
 
-Benchmarks draw from one distribution (usually uniform on [0, 1)), so that sign errors, shortcuts for small values and constant answers
-go unseen.
+Benchmarks draw from one distribution (usually uniform on [0, 1)), so that sign errors, shortcuts for small values and constant
+answers go unseen.
 """
 
 from __future__ import annotations

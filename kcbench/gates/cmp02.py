@@ -66,7 +66,9 @@ def _check(ctx: JudgeContext, probe: Probe, required: bool) -> tuple[Check, str]
         if not required:
             return Check(probe, SKIPPED, "forward only: the output does not depend on the inputs for autograd"), "missing"
         evidence = {**where(probe), "kind": "missing-gradient", "gradients": list(wanted)}
-        return Check(probe, FAILED, "the output carries no gradient with respect to the inputs", True, math.inf, evidence), "missing"
+        return Check(
+            probe, FAILED, "the output carries no gradient with respect to the inputs", True, math.inf, evidence
+        ), "missing"
     truth = ctx.oracle.gradient_truth(probe)
     missing = [name for name in wanted if name not in offered and bool(truth[name].count_nonzero())]
     if missing:
@@ -94,14 +96,23 @@ def _compare(ctx: JudgeContext, probe: Probe, names: Sequence[str]) -> Check:
             continue
         got = decode(record)
         if got.shape != want.shape:
-            evidence = {**where(probe), "kind": "shape", "gradient": name, "message": f"{list(got.shape)} instead of {list(want.shape)}"}
+            evidence = {
+                **where(probe),
+                "kind": "shape",
+                "gradient": name,
+                "message": f"{list(got.shape)} instead of {list(want.shape)}",
+            }
             return Check(probe, FAILED, f"the gradient of {name} has the wrong shape", True, math.inf, evidence)
         dtype = own.dtype
         # Gradients that are mathematically zero (a bias before a norm) are pure noise: measure them against the largest gradient.
         floor = 4 * format_of(dtype).u * max(float(t.abs().max()) for t in truth.values() if t.numel())
         base = _ratio(decode(own), want, sigma, floor, dtype)
         if float(base.max()) > 1:
-            worst = worst if worst.status == PASSED else Check(probe, INVALID, f"the eager model's own gradient of {name} breaks the bound")
+            worst = (
+                worst
+                if worst.status == PASSED
+                else Check(probe, INVALID, f"the eager model's own gradient of {name} breaks the bound")
+            )
             continue
         ratio = _ratio(got, want, sigma, floor, dtype)
         top = float(ratio.max())

@@ -1,6 +1,7 @@
 """CMP-03, shape polymorphism: CMP-01 holds over the whole shape class of the contract.
 
-Sizes around the usual tiles, primes, one, zero where the class has it, one more than the benchmarked size, and every memory layout.
+Sizes around the usual tiles, primes, one, zero where the class has it, one more than the benchmarked size, and every memory
+layout.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs
 from kcbench.gates.compare import FAILED, Check, check_value, conclude
 
-TILES = (1, 2, 31, 32, 33, 127, 129)
-"""One, two, and the neighbourhood of the common tile edges."""
+TILES = (129, 127, 33, 32, 31, 2, 1)
+"""The neighbourhood of the common tile edges, two and one; falling, so that a workspace kept from a larger call shows."""
 LAYOUTS = ("transposed", "strided", "offset")
 BUDGET = 1 << 16
 """Most elements that an input may have when an axis is stretched."""
@@ -70,7 +71,11 @@ def _least(axis: Axis) -> int:
 
 def _beyond(ctx: PlanContext, name: str, axis: Axis) -> list[int]:
     """Sizes above what the kernel may have been tuned for, the largest first."""
-    tuned = [ctx.full_sizes.get(name, 0), axis.legacy, 1024, axis.gate]
+    tuned = [axis.legacy, 1024, axis.gate]
+    # The interpreter runs programs one by one: thousands of rows take it minutes, while a long reduced axis is one program's
+    # loop.
+    if not ctx.interpreted or name in (ctx.contract.reduction.length if ctx.contract.reduction else ()):
+        tuned.append(ctx.full_sizes.get(name, 0))
     sizes = [size + axis.multiple_of for size in sorted(set(tuned), reverse=True) if size]
     return [size for size in sizes if axis.admits(size)]
 

@@ -44,7 +44,9 @@ class Check:
         return Finding(code, summary or self.reason, self.silent, probes or (self.probe.id,), self.evidence)
 
 
-def conclude(gate: str, findings: Sequence[Finding], checks: Sequence[Check], *, nothing: str, notes: Sequence[str] = ()) -> Verdict:
+def conclude(
+    gate: str, findings: Sequence[Finding], checks: Sequence[Check], *, nothing: str, notes: Sequence[str] = ()
+) -> Verdict:
     """The verdict over a gate's checks.
 
     Args:
@@ -58,7 +60,10 @@ def conclude(gate: str, findings: Sequence[Finding], checks: Sequence[Check], *,
     invalid = [check for check in checks if check.status == INVALID]
     ratios = [check.ratio for check in judged if math.isfinite(check.ratio)]
     metrics = {"worst_ratio": float(f"{max(ratios):.4g}")} if ratios else {}
-    notes = [*notes, *dict.fromkeys(f"{check.probe.label}: {check.reason}" for check in checks if check.status in (INVALID, SKIPPED))]
+    notes = [
+        *notes,
+        *dict.fromkeys(f"{check.probe.label}: {check.reason}" for check in checks if check.status in (INVALID, SKIPPED)),
+    ]
     if not findings and not judged:
         status = REFERENCE_INVALID if invalid else NOT_APPLICABLE
         reason = invalid[0].reason if invalid else next((c.reason for c in checks if c.status == SKIPPED), nothing)
@@ -69,8 +74,8 @@ def conclude(gate: str, findings: Sequence[Finding], checks: Sequence[Check], *,
 def reachable(ctx: JudgeContext, probe: Probe, *, raise_is_refusal: bool = False) -> Check | None:
     """None when the call gave outputs to compare; else the check that says why not.
 
-    An exception is loud: inside the contract's class it is a failure, unless eager raises as well. A dtype other than the first may
-    be declined by an exception (``raise_is_refusal`` false), which is a skip.
+    An exception is loud: inside the contract's class it is a failure, unless eager raises as well. A dtype other than the first
+    may be declined by an exception (``raise_is_refusal`` false), which is a skip.
     """
     seen = ctx.seen(probe)
     if seen.ok:
@@ -85,7 +90,9 @@ def reachable(ctx: JudgeContext, probe: Probe, *, raise_is_refusal: bool = False
     if declined and probe.dtype != ctx.contract.dtypes[0] and not raise_is_refusal:
         return Check(probe, SKIPPED, f"{probe.dtype} declined: {said}")
     evidence = {**where(probe), "kind": "raised", "message": said}
-    return Check(probe, FAILED, f"{probe.label} is inside the contract, and the call ended with {said}", False, math.inf, evidence)
+    return Check(
+        probe, FAILED, f"{probe.label} is inside the contract, and the call ended with {said}", False, math.inf, evidence
+    )
 
 
 def describe(seen: Observation) -> str:
@@ -123,8 +130,8 @@ def mismatch(got: Sequence[Tensor], want: Sequence[Tensor]) -> str:
 def check_value(ctx: JudgeContext, probe: Probe) -> Check:
     """Whether every output element lies within the derived bound around the float64 truth.
 
-    Elements where same-dtype eager is in another class (finite, NaN, +Inf, -Inf) than the truth are left out; a probe on which eager
-    itself breaks the bound is invalid.
+    Elements where same-dtype eager is in another class (finite, NaN, +Inf, -Inf) than the truth are left out; a probe on which
+    eager itself breaks the bound is invalid.
     """
     gone = reachable(ctx, probe)
     if gone is not None:
@@ -133,7 +140,9 @@ def check_value(ctx: JudgeContext, probe: Probe) -> Check:
     got = outputs_of(ctx.seen(probe))
     shape = mismatch(got, truth)
     if shape:
-        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence={**where(probe), "kind": "shape", "message": shape})
+        return Check(
+            probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence={**where(probe), "kind": "shape", "message": shape}
+        )
     estimate = ctx.oracle.estimate(probe)
     if estimate.vacuous:
         return Check(probe, INVALID, "the task amplifies rounding beyond use on these inputs")
@@ -144,7 +153,8 @@ def check_value(ctx: JudgeContext, probe: Probe) -> Check:
     own = _worst(ctx, probe, eager_outputs, eager_outputs, truth, estimate)
     if own is not None and own[0] > 1:
         return Check(probe, INVALID, f"the eager model itself is {own[0]:.3g} times outside the bound at {probe.dtype}")
-    # Where eager itself comes close to the line the model is tight for this task, and honest kernels may err twice as much as eager.
+    # Where eager itself comes close to the line the model is tight for this task, and honest kernels may err twice as much as
+    # eager.
     limit = max(1.0, EAGER_FACTOR * own[0]) if own is not None else 1.0
     return _to_check(probe, _worst(ctx, probe, got, eager_outputs, truth, estimate), limit)
 
@@ -254,7 +264,9 @@ def check_exact(ctx: JudgeContext, probe: Probe) -> Check:
     got = outputs_of(ctx.seen(probe))
     shape = mismatch(got, truth)
     if shape:
-        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence={**where(probe), "kind": "shape", "message": shape})
+        return Check(
+            probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence={**where(probe), "kind": "shape", "message": shape}
+        )
     difference = _first_difference(got, truth)
     if difference is None:
         return Check(probe, PASSED)

@@ -21,6 +21,13 @@ def designed_probes(ctx: PlanContext, kind: str, *, stream: str, dtypes: tuple[s
             if dtype in allowed:
                 label = f"{kind} {index + 1}, {dtype}"
                 probes.append(
-                    ctx.probe(label, dtype=dtype, axes=item.axes, inputs=item.inputs, parameters=item.parameters, stream=f"{stream}/{index}")
+                    ctx.probe(
+                        label,
+                        dtype=dtype,
+                        axes=item.axes,
+                        inputs=item.inputs,
+                        parameters=item.parameters,
+                        stream=f"{stream}/{index}",
+                    )
                 )
     return probes

@@ -16,7 +16,19 @@ from torch import Tensor
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
-from kcbench.gates.compare import FAILED, INVALID, PASSED, SKIPPED, Check, conclude, element, mismatch, outputs_of, reachable, where
+from kcbench.gates.compare import (
+    FAILED,
+    INVALID,
+    PASSED,
+    SKIPPED,
+    Check,
+    conclude,
+    element,
+    mismatch,
+    outputs_of,
+    reachable,
+    where,
+)
 from kcbench.numerics.formats import classes, format_of, round_to
 
 
@@ -33,7 +45,9 @@ def plan(ctx: PlanContext) -> list[Probe]:
     return probes
 
 
-def _probe(ctx: PlanContext, label: str, name: str, recipe: dict[str, Any], dtype: str, quiet: dict[str, dict[str, Any]]) -> Probe:
+def _probe(
+    ctx: PlanContext, label: str, name: str, recipe: dict[str, Any], dtype: str, quiet: dict[str, dict[str, Any]]
+) -> Probe:
     return ctx.probe(label, dtype=dtype, inputs={name: recipe}, parameters=quiet, stream=f"exc02/{label}")
 
 
@@ -66,13 +80,17 @@ def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
         if not other.dtype.is_floating_point:
             continue
         dtype = str(other.dtype).removeprefix("torch.")
-        minted = (classes(round_to(keep, dtype)) == 0) & (classes(other.to(torch.float64)) == 0) & (classes(mine.to(torch.float64)) != 0)
+        minted = (
+            (classes(round_to(keep, dtype)) == 0)
+            & (classes(other.to(torch.float64)) == 0)
+            & (classes(mine.to(torch.float64)) != 0)
+        )
         if bool(minted.any()):
             flat = int(minted.flatten().to(torch.int8).argmax())
             facts = element(mine, keep, flat, output=output, kind="class", dtype=dtype)
             text = f"{probe.label}: element {facts['index']} is {facts['got']} although inputs and result are finite"
             return Check(probe, FAILED, text, True, math.inf, {**where(probe), **facts}), "minted"
-        telling = _telling(ctx, probe, output, keep, flush, dtype)
+        telling = _telling(keep, flush, dtype)
         if not bool(telling.any()):
             continue
         if ctx.contract.subnormals == "any":
@@ -89,7 +107,7 @@ def flushed_inputs(probe: Probe) -> Probe:
     return Probe(probe.label, probe.axes, probe.dtype, inputs, probe.parameters, probe.stream, probe.world)
 
 
-def _telling(ctx: JudgeContext, probe: Probe, output: int, keep: Tensor, flush: Tensor, dtype: str) -> Tensor:
+def _telling(keep: Tensor, flush: Tensor, dtype: str) -> Tensor:
     """Elements where kept and flushed results lie apart by far more than rounding: flushing inputs (DAZ) or the output (FTZ)."""
     facts = format_of(dtype)
     kept, gone = round_to(keep, dtype), round_to(flush, dtype)
@@ -120,10 +138,12 @@ def _judge_share(
     evidence = {**where(probe), **facts, "kept_share": share}
     if share in (0.0, 1.0):
         what = "flushed to zero" if share == 0.0 else "kept"
-        text = f"{probe.label}: subnormal values are {what}, element {facts['index']} is {facts['got']} instead of {facts['expected']}"
+        text = f"{probe.label}: subnormals are {what}: {facts['got']} instead of {facts['expected']} at {facts['index']}"
         return Check(probe, FAILED, text, True, math.inf, evidence), "flushed"
     text = f"{probe.label}: {share:.0%} of the telling elements keep subnormals and the rest flush them"
     return Check(probe, FAILED, text, True, math.inf, evidence), "inconsistent"
 
 
-GATE = Gate(id="EXC-02", title="subnormals", tolerance_free=True, codes=("flushed", "inconsistent", "minted"), plan=plan, judge=judge)
+GATE = Gate(
+    id="EXC-02", title="subnormals", tolerance_free=True, codes=("flushed", "inconsistent", "minted"), plan=plan, judge=judge
+)

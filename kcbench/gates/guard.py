@@ -1,7 +1,7 @@
 """GUARD: what every submission owes whatever the contract says.
 
-Inputs stay as they were, weights are read anew at each call, outputs are plain tensors of the eager model's dtype and shape, and no
-state is carried from one call to the next.
+Inputs stay as they were, weights are read anew at each call, outputs are plain tensors of the eager model's dtype and shape,
+and no state is carried from one call to the next.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def plan(ctx: PlanContext) -> list[Probe]:
         *([_updated(ctx)] if ctx.redraw and ctx.contract.parameters else []),
         other,
         ctx.probe("first call again", world=World(occurrence=1)),
-        ctx.probe("other inputs, fresh instance", stream="other", parameters=_redrawn(ctx, "main"), world=World(instance="fresh")),
+        ctx.probe(
+            "other inputs, fresh instance", stream="other", parameters=_redrawn(ctx, "main"), world=World(instance="fresh")
+        ),
     ]
 
 
@@ -47,21 +49,22 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     if ctx.plan.redraw and ctx.contract.parameters:
         checks.append(_check_weights(ctx, probes, findings))
     checks.append(_check_state(ctx, probes, findings))
-    for seen in ctx.observations.values():
-        if seen.mutated and "mutates-input" not in findings:
-            evidence = {**where(probes[0]), "kind": "mutates", "inputs": list(seen.mutated)}
-            text = f"the call changed its input {seen.mutated[0]!r}"
-            findings["mutates-input"] = Finding("mutates-input", text, True, _ids_of(ctx, seen), evidence)
-    stopped = next((seen for seen in ctx.observations.values() if seen.status == "not-run"), None)
-    if stopped is not None:
-        evidence = {**where(probes[0]), "kind": "raised", "message": stopped.detail}
-        text = f"the submission did not finish: {stopped.detail}"
-        findings["unfinished"] = Finding("unfinished", text, False, _ids_of(ctx, stopped), evidence)
+    for probe in ctx.probes.values():
+        _check_side_effects(ctx, probe, findings)
     return conclude("GUARD", list(findings.values()), checks, nothing="no call could be made")
 
 
-def _ids_of(ctx: JudgeContext, wanted: object) -> tuple[str, ...]:
-    return tuple(key for key, seen in ctx.observations.items() if seen is wanted)
+def _check_side_effects(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -> None:
+    """What no call of the run may do: change an input, or not happen because the submission used up its time."""
+    seen = ctx.seen(probe)
+    if seen.mutated:
+        evidence = {**where(probe), "kind": "mutates", "inputs": list(seen.mutated)}
+        text = f"the call changed its input {seen.mutated[0]!r}"
+        findings.setdefault("mutates-input", Finding("mutates-input", text, True, (probe.id,), evidence))
+    if seen.status == "not-run":
+        evidence = {**where(probe), "kind": "raised", "message": seen.detail}
+        text = f"the submission did not finish: {seen.detail}"
+        findings.setdefault("unfinished", Finding("unfinished", text, False, (probe.id,), evidence))
 
 
 def _check_form(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -> Check:
@@ -76,10 +79,15 @@ def _check_form(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -
     odd = [record.type_name for record in seen.outputs if record.type_name not in _PLAIN]
     problems: list[tuple[str, str, str]] = []
     if odd:
-        problems.append(("subclass", "subclass", f"the output is a {odd[0]}, not a plain tensor, so that its value may be computed later"))
+        problems.append(
+            ("subclass", "subclass", f"the output is a {odd[0]}, not a plain tensor, so that its value may be computed later")
+        )
     want = [(record.shape, record.dtype) for record in eager.outputs]
     got = [(record.shape, record.dtype) for record in seen.outputs]
-    if [shape for shape, _ in want] != [shape for shape, _ in got]:
+    if _sequence(seen.structure) != _sequence(eager.structure):
+        text = f"the call returns a {seen.structure} where the eager model returns a {eager.structure}"
+        problems.append(("output-shape", "shape", text))
+    elif [shape for shape, _ in want] != [shape for shape, _ in got]:
         shapes = f"{[list(s) for s, _ in got]} instead of {[list(s) for s, _ in want]}"
         problems.append(("output-shape", "shape", f"the output shapes are {shapes}"))
     elif [dtype for _, dtype in want] != [dtype for _, dtype in got]:
@@ -89,6 +97,10 @@ def _check_form(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -
         evidence = {**where(probe), "kind": kind, "message": text, "expected": _plain(expected)}
         findings.setdefault(code, Finding(code, text, True, (probe.id,), evidence))
     return Check(probe, FAILED if problems else PASSED)
+
+
+def _sequence(structure: str) -> str:
+    return "tuple" if structure == "list" else structure
 
 
 def _plain(value: object) -> object:
@@ -123,8 +135,8 @@ def _check_state(ctx: JudgeContext, probes: Sequence[Probe], findings: dict[str,
         last = Check(two, PASSED)
         if [r.data for r in a.outputs] == [r.data for r in b.outputs]:
             continue
-        # Bits may differ between two honest calls of a kernel that is not deterministic: that is ORD-02's question. State shows as a
-        # wrong value on one side only.
+        # Bits may differ between two honest calls of a kernel that is not deterministic: that is ORD-02's question. State shows
+        # as a wrong value on one side only.
         sides = {check_value(ctx, one).status, check_value(ctx, two).status}
         if sides == {PASSED, FAILED}:
             worst = next(c for c in (check_value(ctx, one), check_value(ctx, two)) if c.status == FAILED)

@@ -121,7 +121,9 @@ def _pair_ratio(
         if ratio.numel() and float(ratio.max()) > top:
             top = float(ratio.max())
             flat = int(ratio.flatten().argmax())
-            evidence = element(right, left, flat, output=index, tolerance=float(tolerance.flatten()[flat]), dtype=dtype, kind="pair")
+            evidence = element(
+                right, left, flat, output=index, tolerance=float(tolerance.flatten()[flat]), dtype=dtype, kind="pair"
+            )
             if order is not None:
                 evidence |= {"order": order.tolist(), "order_dim": reduction.output_dim if reduction else None}
     return top, evidence

@@ -1,7 +1,7 @@
-"""PRC-01, precision regime: every declared dtype within its own bound, and no narrowing of inputs that the contract does not permit.
+"""PRC-01, precision regime: every dtype within its own bound, and no narrowing of inputs that the contract does not permit.
 
-No residual threshold separates tf32 or bf16 inputs from honest rounding in long sums. The identity probe does: values with 13 fraction
-bits pass through an identity operand and must come out bit for bit.
+No residual threshold separates tf32 or bf16 inputs from honest rounding in long sums. The identity probe does: values with 13
+fraction bits pass through an identity operand and must come out bit for bit.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def _narrowing(ctx: JudgeContext, check: Check) -> str:
     mantissa, _ = torch.frexp(got[wrong])
     # frexp puts the significand in [0.5, 1): ten fraction bits after the leading one are eleven after the point.
     on_grid = torch.equal(torch.round(mantissa * 2.0**11), mantissa * 2.0**11)
-    spread = ((got[wrong] - want[wrong]).abs() / want[wrong].abs().clamp_min(1e-300)).max() if bool(wrong.any()) else torch.tensor(0.0)
+    spread = (
+        ((got[wrong] - want[wrong]).abs() / want[wrong].abs().clamp_min(1e-300)).max() if bool(wrong.any()) else torch.tensor(0.0)
+    )
     near = float(spread) <= 2.0**-10
     coarse = torch.equal(torch.round(mantissa * 2.0**8), mantissa * 2.0**8)
     return "tf32" if on_grid and near and not coarse else "narrowed"

@@ -1,7 +1,8 @@
 """PRC-02, accumulator: sums are carried in float32 or better.
 
-The absorption probe adds one large value, thousands of small odd integers and the large value's negative, in a permuted order. Every
-partial sum stays below 2^24, so any order in float32 gives the exact sum; float16 and bfloat16 accumulators absorb the small terms.
+The absorption probe adds one large value, thousands of small odd integers and the large value's negative, in a permuted order.
+Every partial sum stays below 2^24, so any order in float32 gives the exact sum; float16 and bfloat16 accumulators absorb the
+small terms.
 """
 
 from __future__ import annotations

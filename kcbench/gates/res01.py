@@ -17,10 +17,11 @@ SLACK = 32 << 20
 
 def plan(ctx: PlanContext) -> list[Probe]:
     """An ordinary call, and on a GPU one under a side stream whose inputs are still being written."""
-    probes = [ctx.probe("ordinary call", stream="res01")]
+    # The least of two calls counts for memory: the first may set libraries up, cuBLAS with 32 MiB of workspace.
+    twice = World(repeats=2)
+    probes = [ctx.probe("ordinary call", stream="res01", world=twice)]
     if ctx.device == "cuda":
-        sizes = ctx.contract.legacy_sizes()
-        probes.append(ctx.probe("legacy size", axes=sizes, stream="res01/legacy"))
+        probes.append(ctx.probe("legacy size", axes=ctx.contract.legacy_sizes(), stream="res01/legacy", world=twice))
         side = ctx.probe("side stream", stream="res01/side", world=World(stream="side"))
         probes += [_default_stream(side), side]
     return probes
@@ -41,7 +42,9 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
             continue
         before = len(findings)
         for code, kind, text, facts in _problems(ctx, probe, ctx.seen(probe)):
-            findings.setdefault(code, Finding(code, text, True, (probe.id,), {**where(probe), "kind": kind, "message": text, **facts}))
+            findings.setdefault(
+                code, Finding(code, text, True, (probe.id,), {**where(probe), "kind": kind, "message": text, **facts})
+            )
         checks.append(Check(probe, PASSED if len(findings) == before else FAILED))
     if ctx.plan.device != "cuda" and not findings:
         return Verdict.of("RES-01", (), checks=0, reason="residency, streams and device memory exist on a GPU only")

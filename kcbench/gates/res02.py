@@ -1,7 +1,7 @@
 """RES-02, resource budget: what was compiled fits the device.
 
-Reads compiled metadata (registers, spills, shared memory, Tensor Memory, threads) and compares it with each target's limits. Without
-metadata the gate does not apply.
+Reads compiled metadata (registers, spills, shared memory, Tensor Memory, threads) and compares it with each target's limits.
+Without metadata the gate does not apply.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LIMITS = {
     "sm_120": Limits(shared=99 << 10, tensor_memory=0),
 }
 SPILL_STORM = 4096
-"""Spilled bytes per thread above which a kernel is memory-bound on its own registers; the public tcgen05 blocker spills 12 KB and more."""
+"""Spilled bytes per thread above which a kernel waits for its own registers; the public tcgen05 blocker spills 12 KB and more."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
@@ -62,14 +62,15 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
         problems = {launch.target: list(_problems(launch)) for launch in mine}
         owed = [target for target in problems if target in ctx.targets] or list(problems)
         unfit = [target for target in owed if problems[target]]
-        if ctx.targets and set(ctx.targets) & set(problems) and unfit or len(unfit) == len(owed):
+        if (ctx.targets and set(ctx.targets) & set(problems) and unfit) or len(unfit) == len(owed):
             for code, text, facts in problems[unfit[0]]:
                 evidence = {"kind": "resource", "kernel": kernel, "target": unfit[0], **facts}
                 findings.setdefault(code, Finding(code, f"{kernel} for {unfit[0]}: {text}", True, (), evidence))
         else:
             notes += [f"{kernel} does not fit {target}: {problems[target][0][1]}" for target in unfit]
     worst = {
-        key: max(int(launch.metadata.get(key) or 0) for launch in known) for key in ("n_regs", "n_spills", "shared", "tmem_size", "num_warps")
+        key: max(int(launch.metadata.get(key) or 0) for launch in known)
+        for key in ("n_regs", "n_spills", "shared", "tmem_size", "num_warps")
     }
     return Verdict.of("RES-02", list(findings.values()), checks=len(known), notes=notes[:8], metrics=worst)
 

@@ -1,13 +1,14 @@
 """KernelBench's own correctness check: five trials at one fixed shape, public seeds, ``torch.allclose``.
 
-Faithful to the published evaluation in what decides: models constructed under seed 42 without copying weights, trial seeds drawn after
-``manual_seed(42)``, inputs from ``get_inputs`` under the trial's seed, no ``eval()``, shapes compared, then ``allclose`` with
-``equal_nan`` off. Not repeated are its accidents: integer inputs are not cast to float, and the two models share no memory.
+Faithful to the published evaluation in what decides: models constructed under seed 42 without copying weights, trial seeds
+drawn after ``manual_seed(42)``, inputs from ``get_inputs`` under the trial's seed, no ``eval()``, shapes compared, then
+``allclose`` with ``equal_nan`` off. Not repeated are its accidents: integer inputs are not cast to float, and the two models
+share no memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,8 @@ from kcbench.domain.observation import Observation
 from kcbench.domain.result import LegacyScore
 from kcbench.domain.task import Task
 from kcbench.numerics.formats import decode
-from kcbench.oracle.eager import as_tuple
 from kcbench.oracle.module import task_module
+from kcbench.runtime import Call, ModelSpec, ScalarArg, TensorArg
 
 SEED = 42
 TRIALS = 5
@@ -32,47 +33,41 @@ TOLERANCES = {
 
 @dataclass(frozen=True)
 class Trial:
-    """One random input set and the eager model's answer to it."""
+    """One random input set, as a call, and the eager model's answer to it."""
 
-    seed: int
-    init: tuple[Any, ...]
-    inputs: tuple[Any, ...]
-    """CPU tensors and scalars."""
-    expected: tuple[Tensor, ...]
-    """The eager model's outputs, on the CPU."""
+    call: Call
+    """What eager model and submission are asked, each in a worker of its own."""
+    expected: Observation
 
 
-def trials(task: Task, *, device: str, reduced: bool) -> list[Trial]:
+def trials(task: Task, *, reduced: bool, ask: Callable[[Call], Observation]) -> list[Trial]:
     """The five trials of a task: they depend on nothing but the task, so all submissions share them.
 
     Args:
         task: The task.
-        device: Where the eager model runs.
         reduced: Use the contract's legacy sizes instead of the task's own.
+        ask: Puts a call to the eager model.
     """
     module = task_module(task, task.contract.legacy_sizes() if reduced else None)
     precision = task.contract.dtypes[0]
     made = []
-    with torch.random.fork_rng(devices=[torch.device(device)] if device == "cuda" else []):
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
-        init = tuple(module.get_init_inputs())
+        model = ModelSpec(tuple(module.get_init_inputs()), precision, SEED, "legacy")
         torch.manual_seed(SEED)
-        model = module.Model(*init).to(device, getattr(torch, precision))
-        torch.manual_seed(SEED)
-        seeds = [int(torch.randint(0, 2**32 - 1, (1,)).item()) for _ in range(TRIALS)]
-        for seed in seeds:
+        for seed in [int(torch.randint(0, 2**32 - 1, (1,)).item()) for _ in range(TRIALS)]:
             torch.manual_seed(seed)
-            inputs = tuple(_cast(value, precision) for value in module.get_inputs())
-            torch.manual_seed(seed)
-            with torch.no_grad():
-                placed = [value.to(device) if isinstance(value, Tensor) else value for value in inputs]
-                expected = tuple(output.cpu() for output in as_tuple(model(*placed)))
-            made.append(Trial(seed, init, inputs, expected))
+            args = tuple(_argument(value, precision) for value in module.get_inputs())
+            names = tuple(f"arg{index}" for index in range(len(args)))
+            call = Call(model, names, args, seed=seed, regime="default")
+            made.append(Trial(call, ask(call)))
     return made
 
 
-def _cast(value: Any, precision: str) -> Any:
-    return value.to(getattr(torch, precision)) if isinstance(value, Tensor) and value.is_floating_point() else value
+def _argument(value: Any, precision: str) -> TensorArg | ScalarArg:
+    if not isinstance(value, Tensor):
+        return ScalarArg(value)
+    return TensorArg((value.to(getattr(torch, precision)) if value.is_floating_point() else value).contiguous())
 
 
 def judge(check: str, task: Task, made: Sequence[Trial], seen: Sequence[Observation], *, reduced: bool) -> LegacyScore:
@@ -91,7 +86,13 @@ def judge(check: str, task: Task, made: Sequence[Trial], seen: Sequence[Observat
         problem = ""
         if not observation.ok:
             raised = observation.raised
-            problem = f"runtime error: {raised.type}: {raised.message.splitlines()[0][:200] if raised.message else ''}" if raised else observation.detail
+            problem = (
+                f"runtime error: {raised.type}: {raised.message.splitlines()[0][:200] if raised.message else ''}"
+                if raised
+                else observation.detail
+            )
+        elif not trial.expected.ok:
+            problem = f"the eager model failed: {trial.expected.detail or trial.expected.status}"
         else:
             problem, difference = _compare(trial.expected, observation, tolerance)
             if difference is not None:
@@ -105,8 +106,8 @@ def judge(check: str, task: Task, made: Sequence[Trial], seen: Sequence[Observat
     return LegacyScore(check, True, correct, f"({passed} / {len(made)})", tuple(differences), reason, size)
 
 
-def _compare(expected: Sequence[Tensor], seen: Observation, tolerance: float) -> tuple[str, float | None]:
-    got = [decode(record) for record in seen.outputs]
+def _compare(truth: Observation, seen: Observation, tolerance: float) -> tuple[str, float | None]:
+    expected, got = ([decode(record) for record in one.outputs] for one in (truth, seen))
     if len(got) != len(expected):
         return f"output count mismatch: expected {len(expected)}, got {len(got)}", None
     worst = 0.0

@@ -1,7 +1,7 @@
 """From a probe's recipes to tensors: the one place where a run's secret seed becomes inputs, parameters and cotangents.
 
-Workers never draw. They receive the bytes made here, so a submission sees neither recipes nor seeds, and a reproduction script that
-holds the same recipes and keys makes the same bytes.
+Workers never draw. They receive the bytes made here, so a submission sees neither recipes nor seeds, and a reproduction script
+that holds the same recipes and keys makes the same bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def resolve(recipe: Recipe, axes: Mapping[str, int], *, seed: str, stream: str, 
     return Drawn(settled, f"{seed}/{stream}/{name}", flush)
 
 
-def draw_tensor(recipe: Recipe, shape: tuple[int, ...], dtype: str, axes: Mapping[str, int], *, seed: str, stream: str, name: str) -> Tensor:
+def draw_tensor(
+    recipe: Recipe, shape: tuple[int, ...], dtype: str, axes: Mapping[str, int], *, seed: str, stream: str, name: str
+) -> Tensor:
     """A CPU tensor for one operand."""
     drawn = resolve(recipe, axes, seed=seed, stream=stream, name=name)
     tensor = fill(drawn.recipe, shape, dtype, drawn.key)
@@ -77,7 +79,13 @@ def draw_parameters(contract: Contract, probe: Probe, specs: tuple[ParameterSpec
         return None
     return {
         spec.name: draw_tensor(
-            parameter_recipe(contract, probe, spec.name), spec.shape, probe.dtype, probe.axes, seed=seed, stream=probe.stream, name=f"parameter:{spec.name}"
+            parameter_recipe(contract, probe, spec.name),
+            spec.shape,
+            probe.dtype,
+            probe.axes,
+            seed=seed,
+            stream=probe.stream,
+            name=f"parameter:{spec.name}",
         )
         for spec in specs
         if spec.floating
@@ -98,12 +106,22 @@ def cotangent_recipe() -> Recipe:
 def draw_cotangents(outputs: tuple[Tensor, ...], probe: Probe, seed: str) -> tuple[Tensor, ...]:
     """A random cotangent per output, rounded to the probe's dtype."""
     return tuple(
-        draw_tensor(cotangent_recipe(), tuple(output.shape), probe.dtype, probe.axes, seed=seed, stream=probe.stream, name=f"cotangent:{index}")
+        draw_tensor(
+            cotangent_recipe(),
+            tuple(output.shape),
+            probe.dtype,
+            probe.axes,
+            seed=seed,
+            stream=probe.stream,
+            name=f"cotangent:{index}",
+        )
         for index, output in enumerate(outputs)
     )
 
 
-def call_json(contract: Contract, probe: Probe, specs: tuple[ParameterSpec, ...], seed: str, outputs: tuple[tuple[int, ...], ...]) -> dict[str, Any]:
+def call_json(
+    contract: Contract, probe: Probe, specs: tuple[ParameterSpec, ...], seed: str, outputs: tuple[tuple[int, ...], ...]
+) -> dict[str, Any]:
     """The call of a probe as data, recipes and keys included: what a reproduction script embeds.
 
     Args:
@@ -136,7 +154,11 @@ def call_json(contract: Contract, probe: Probe, specs: tuple[ParameterSpec, ...]
         for spec in specs:
             if spec.floating:
                 drawn = resolve(
-                    parameter_recipe(contract, probe, spec.name), probe.axes, seed=seed, stream=probe.stream, name=f"parameter:{spec.name}"
+                    parameter_recipe(contract, probe, spec.name),
+                    probe.axes,
+                    seed=seed,
+                    stream=probe.stream,
+                    name=f"parameter:{spec.name}",
                 )
                 parameters.append(
                     {"name": spec.name, "shape": list(spec.shape), "dtype": probe.dtype, "recipe": drawn.recipe, "key": drawn.key}

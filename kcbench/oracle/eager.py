@@ -18,10 +18,10 @@ def as_tuple(value: Any) -> tuple[Tensor, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
-def place(args: Mapping[str, Any], device: torch.device | str, dtype: torch.dtype | None = None) -> dict[str, Any]:
-    """Inputs moved to a device, floating ones to a dtype; scalars as they are."""
+def place(args: Mapping[str, Any], dtype: torch.dtype) -> dict[str, Any]:
+    """Inputs with the floating ones in a dtype; index tensors and scalars as they are."""
     return {
-        name: value.to(device, dtype if value.is_floating_point() else None) if isinstance(value, Tensor) else value
+        name: value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
         for name, value in args.items()
     }
 
@@ -36,39 +36,42 @@ def load(model: nn.Module, parameters: Mapping[str, Tensor] | None) -> nn.Module
     return model
 
 
-def observe(model: nn.Module, args: Mapping[str, Any], *, gradients: Sequence[str] = (), cotangents: Sequence[Tensor] = ()) -> Observation:
+def observe(
+    model: nn.Module, args: Mapping[str, Any], *, gradients: Sequence[str] = (), cotangents: Sequence[Tensor] = ()
+) -> Observation:
     """Run a trusted model once; an exception becomes the observation's ``raised``.
 
     Args:
-        model: The model, on its device and in its dtype.
+        model: The model, on the CPU and in its dtype.
         args: Inputs by name, in the order of ``forward``.
         gradients: ``input:<name>`` and ``parameter:<name>`` to differentiate with respect to.
         cotangents: One per output, used when ``gradients`` is not empty.
     """
     start = time.perf_counter()
-    device = next((value.device for value in args.values() if isinstance(value, Tensor)), torch.device("cpu"))
-    on_gpu = device.type == "cuda"
-    if on_gpu:
-        torch.cuda.synchronize(device)
-        torch.cuda.reset_peak_memory_stats(device)
-        before = torch.cuda.memory_allocated(device)
     try:
         if gradients:
-            outputs, found = vjp(lambda *a: as_tuple(model(*a)), args, dict(model.named_parameters()), gradients, cotangents)
+            value: Any = None
+
+            def forward(*operands: Any) -> tuple[Tensor, ...]:
+                nonlocal value
+                value = model(*operands)
+                return as_tuple(value)
+
+            outputs, found = vjp(forward, args, dict(model.named_parameters()), gradients, cotangents)
         else:
             with torch.no_grad():
-                outputs, found = as_tuple(model(*args.values())), {}
+                value = model(*args.values())
+            outputs, found = as_tuple(value), {}
         records = tuple(record(output) for output in outputs)
         grads = {name: None if grad is None else record(grad) for name, grad in found.items()}
     except Exception as error:
         return Observation("raised", raised=Raised(type(error).__name__, str(error)))
-    peak = torch.cuda.max_memory_allocated(device) - before if on_gpu else None
     return Observation(
         "ok",
         outputs=records,
+        structure="tensor" if isinstance(value, Tensor) else "tuple",
         gradient_status="ok" if gradients else "not-asked",
         gradients=grads,
-        peak_bytes=peak,
         seconds=time.perf_counter() - start,
     )
 
@@ -87,8 +90,12 @@ def vjp(
     wanted_inputs = {name.removeprefix("input:") for name in names if name.startswith("input:")}
     leaves = {name: value.detach().requires_grad_(True) if name in wanted_inputs else value for name, value in args.items()}
     outputs = function(*leaves.values())
-    targets = [leaves[n.removeprefix("input:")] if n.startswith("input:") else parameters[n.removeprefix("parameter:")] for n in names]
-    pairs = [(output, cotangent.to(output)) for output, cotangent in zip(outputs, cotangents, strict=True) if output.requires_grad]
+    targets = [
+        leaves[n.removeprefix("input:")] if n.startswith("input:") else parameters[n.removeprefix("parameter:")] for n in names
+    ]
+    pairs = [
+        (output, cotangent.to(output)) for output, cotangent in zip(outputs, cotangents, strict=True) if output.requires_grad
+    ]
     if not pairs:
         return outputs, dict.fromkeys(names)
     grads = torch.autograd.grad([p[0] for p in pairs], targets, [p[1] for p in pairs], allow_unused=True)

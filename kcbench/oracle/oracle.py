@@ -1,7 +1,7 @@
 """The oracle of one task: truth, allowed noise and eager behaviour for any probe, cached by the probe's content.
 
-Nothing here depends on a submission. Everything numeric happens in float64 on the CPU, on inputs already rounded to the candidate's
-dtype; only the eager observations are taken on the run's device.
+Nothing here depends on a submission. Everything numeric happens in float64 on the CPU, on inputs already rounded to the
+candidate's dtype; only the eager observations are taken on the run's device, by whoever is given the task to run the model.
 """
 
 from __future__ import annotations
@@ -27,12 +27,20 @@ T = TypeVar("T")
 
 
 class TaskOracle:
-    """Implements :class:`kcbench.gates.base.Oracle` for one task, seed and device. Safe to share between threads."""
+    """Implements :class:`kcbench.gates.base.Oracle` for one task and seed. Safe to share between threads.
 
-    def __init__(self, task: Task, *, seed: str, device: str = "cpu") -> None:
+    Args:
+        task: The task.
+        seed: The run's secret.
+        run_eager: Runs the eager model for a probe; by default in this process, on the CPU. A GPU run gives one that uses a
+        worker: the
+            eager model can break a CUDA context (a misaligned input does it), and the grader must outlive that.
+    """
+
+    def __init__(self, task: Task, *, seed: str, run_eager: Callable[[Probe], Observation] | None = None) -> None:
         self.task = task
         self.seed = seed
-        self.device = device
+        self._run_eager = run_eager or self._eager
         self._module = task_module(task, None)
         self._reference = reference_module(task)
         self._lock = threading.RLock()
@@ -40,10 +48,9 @@ class TaskOracle:
 
     def _cached(self, kind: str, probe: Probe, make: Callable[[], T]) -> T:
         body = probe.to_json()
-        world = body.pop("world")
         del body["label"]
-        # Of the world only the CUDA stream and layouts could matter to eager, and neither changes a value.
-        del world
+        # Values do not depend on the world; whether eager copes with a memory layout does.
+        body["world"] = body["world"]["layouts"] if kind == "eager" else None
         key = kind, json.dumps(body, sort_keys=True)
         with self._lock:
             if key not in self._cache:
@@ -79,10 +86,10 @@ class TaskOracle:
             torch.manual_seed(MODEL_SEED)
             return self._module.Model(*init)  # type: ignore[no-any-return]
 
-    def _model(self, probe: Probe, dtype: torch.dtype, device: str) -> nn.Module:
+    def _model(self, probe: Probe, dtype: torch.dtype) -> nn.Module:
         """A new model in a dtype, holding the values that the candidate's dtype can hold."""
         model = self._construct(self.task.contract.init_args(probe.axes)).to(torch_dtype(probe.dtype))
-        return eager.load(model, self.parameters(probe)).to(device=device, dtype=dtype)
+        return eager.load(model, self.parameters(probe)).to(dtype)
 
     # What is true
 
@@ -101,20 +108,20 @@ class TaskOracle:
             return self._cached("magnitude", probe, lambda: self._refer(twin, probe))
 
     def _refer(self, function: Callable[..., Any], probe: Probe) -> tuple[Tensor, ...]:
-        args = eager.place(self.inputs(probe), "cpu", torch.float64)
+        args = eager.place(self.inputs(probe), torch.float64)
         init = self.task.contract.init_args(probe.axes)
         return eager.as_tuple(function(*args.values(), params=self._state64(probe), init=init))
 
     def _state64(self, probe: Probe) -> dict[str, Tensor]:
-        state = self._model(probe, torch.float64, "cpu").state_dict()
+        state = self._model(probe, torch.float64).state_dict()
         return {name: value.detach().clone() for name, value in state.items()}
 
     def estimate(self, probe: Probe) -> Estimate:
         return self._cached("estimate", probe, lambda: self._estimate(probe))
 
     def _estimate(self, probe: Probe) -> Estimate:
-        model = self._model(probe, torch.float64, "cpu")
-        args = eager.place(self.inputs(probe), "cpu", torch.float64)
+        model = self._model(probe, torch.float64)
+        args = eager.place(self.inputs(probe), torch.float64)
 
         def run() -> tuple[Tensor, ...]:
             with torch.no_grad():
@@ -126,14 +133,14 @@ class TaskOracle:
         return self.task.contract.precision if probe.dtype == "float32" else "ieee"
 
     def eager(self, probe: Probe) -> Observation:
-        return self._cached("eager", probe, lambda: self._eager(probe))
+        return self._cached("eager", probe, lambda: self._run_eager(probe))
 
     def _eager(self, probe: Probe) -> Observation:
-        model = self._model(probe, torch_dtype(probe.dtype), self.device)
-        args = eager.place(self.inputs(probe), self.device)
-        if not probe.gradient:
-            return eager.observe(model, args)
-        return eager.observe(model, args, gradients=self.gradient_names(probe), cotangents=self.cotangents(probe))
+        model = self._model(probe, torch_dtype(probe.dtype))
+        args = self.inputs(probe)
+        names = self.gradient_names(probe) if probe.gradient else ()
+        cotangents = self.cotangents(probe) if probe.gradient else ()
+        return eager.observe(model, args, gradients=names, cotangents=cotangents)
 
     # Gradients
 
@@ -147,7 +154,7 @@ class TaskOracle:
         return self._cached("gradient truth", probe, lambda: self._gradient_truth(probe))
 
     def _gradient_truth(self, probe: Probe) -> dict[str, Tensor]:
-        args = eager.place(self.inputs(probe), "cpu", torch.float64)
+        args = eager.place(self.inputs(probe), torch.float64)
         names = self.gradient_names(probe)
         state = {n: t.requires_grad_(f"parameter:{n}" in names) for n, t in self._state64(probe).items()}
         init = self.task.contract.init_args(probe.axes)
@@ -163,13 +170,15 @@ class TaskOracle:
         return self._cached("gradient estimate", probe, lambda: self._gradient_estimate(probe))
 
     def _gradient_estimate(self, probe: Probe) -> Estimate:
-        model = self._model(probe, torch.float64, "cpu")
-        args = eager.place(self.inputs(probe), "cpu", torch.float64)
+        model = self._model(probe, torch.float64)
+        args = eager.place(self.inputs(probe), torch.float64)
         names = self.gradient_names(probe)
         leaves = {**{f"input:{n}": v for n, v in args.items()}, **{f"parameter:{n}": v for n, v in model.named_parameters()}}
 
         def run() -> tuple[Tensor, ...]:
-            _, grads = eager.vjp(lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, self.cotangents(probe))
+            _, grads = eager.vjp(
+                lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, self.cotangents(probe)
+            )
             return tuple(torch.zeros_like(leaves[n]) if g is None else g for n, g in grads.items())
 
         return estimate(run, regime=self._regime(probe), store=probe.dtype, seed=f"{self.seed}/{probe.id}/gradient")

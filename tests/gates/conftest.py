@@ -32,7 +32,10 @@ def observed(oracle: TaskOracle, probe: Probe, fault: Fault | None = None) -> Ob
     """The eager model's observation of a probe, with the outputs replaced by what ``fault`` makes of them."""
     seen = oracle.eager(probe)
     if fault is not None and seen.ok:
-        operands = {**oracle.inputs(probe), **{f"parameter:{name}": value for name, value in (oracle.parameters(probe) or {}).items()}}
+        operands = {
+            **oracle.inputs(probe),
+            **{f"parameter:{name}": value for name, value in (oracle.parameters(probe) or {}).items()},
+        }
         changed = fault(probe, operands, tuple(decode(item) for item in seen.outputs))
         if isinstance(changed, Observation):
             return changed
@@ -48,7 +51,7 @@ def judge_gate(gate_id: str, task_id: str, fault: Fault | None = None, **changes
     plan = PlanContext(oracle.task.contract)
     probes = list(gate.plan(plan))
     observations = {probe.id: observed(oracle, probe, fault) for probe in probes}
-    context = JudgeContext(plan, observations, oracle)
+    context = JudgeContext(plan, observations, oracle, {probe.id: probe for probe in probes})
     return gate.judge(dataclasses.replace(context, **changes), probes)
 
 

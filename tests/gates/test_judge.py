@@ -175,6 +175,7 @@ def test_order_dependent_bytes_and_aliases_are_refused(oracles) -> None:
     plan = PlanContext(oracle.task.contract)
     probes = list(gate.plan(plan))
     honest = {probe.id: dataclasses.replace(oracle.eager(probe), repeats=("a",) * probe.world.repeats) for probe in probes}
+    by_id = {probe.id: probe for probe in probes}
     first = probes[0].id
     cases = {
         "nondeterministic": {first: dataclasses.replace(honest[first], repeats=("a",) * 9 + ("b",))},
@@ -183,9 +184,9 @@ def test_order_dependent_bytes_and_aliases_are_refused(oracles) -> None:
         "alias-output": {first: dataclasses.replace(honest[first], aliases=(Alias(0, "output", "0"),))},
         "mutates-input": {first: dataclasses.replace(honest[first], mutated=("x",))},
     }
-    assert gate.judge(JudgeContext(plan, honest, oracle), probes).status == PASS
+    assert gate.judge(JudgeContext(plan, honest, oracle, by_id), probes).status == PASS
     for code, changed in cases.items():
-        verdict = gate.judge(JudgeContext(plan, {**honest, **changed}, oracle), probes)
+        verdict = gate.judge(JudgeContext(plan, {**honest, **changed}, oracle, by_id), probes)
         assert [finding.code for finding in verdict.findings] == [code]
 
 
