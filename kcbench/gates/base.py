@@ -68,6 +68,15 @@ class PlanContext:
         """The dtype of most probes: the first that the contract declares."""
         return self.contract.dtypes[0]
 
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The declared dtypes that can be asked for here.
+
+        Triton's interpreter cuts values to bfloat16 instead of rounding them, and computes with their bit patterns: what a kernel
+        shows there in bfloat16 is not its own doing.
+        """
+        return tuple(dtype for dtype in self.contract.dtypes if not (self.interpreted and dtype == "bfloat16"))
+
     def probe(
         self,
         label: str,

@@ -18,12 +18,12 @@ from kcbench.gates.compare import FAILED, Check, check_value, conclude
 TILES = (129, 127, 33, 32, 31, 2, 1)
 """The neighbourhood of the common tile edges, two and one; falling, so that a workspace kept from a larger call shows."""
 LAYOUTS = ("transposed", "strided", "offset")
-BUDGET = 1 << 16
+BUDGET = 1 << 17
 """Most elements that an input may have when an axis is stretched."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
-    """Each varying axis through its edge sizes; all axes at their least; each layout; one axis beyond the benchmarked size."""
+    """Each varying axis through its edge sizes and around the benchmarked size; all at their least; the legacy sizes; layouts."""
     contract = ctx.contract
     varying = {name: axis for name, axis in contract.axes.items() if axis.varies}
     least = {name: _least(axis) for name, axis in varying.items()}
@@ -31,13 +31,14 @@ def plan(ctx: PlanContext) -> list[Probe]:
     if len(least) > 1:
         probes.append(_sized(ctx, least, label="all axes at their least"))
     for name, axis in varying.items():
-        beyond = ({**least, name: size} for size in _beyond(ctx, name, axis))
-        probes += [_sized(ctx, sizes) for sizes in beyond if _elements(ctx, sizes) <= BUDGET][:1]
-    for layout in LAYOUTS:
-        names = [n for n in float_inputs(contract) if contract.input(n).shape]
-        if names:
-            world = World(layouts=dict.fromkeys(names, layout))
-            probes.append(ctx.probe(f"{layout} inputs", world=world, stream=f"cmp03/{layout}"))
+        probes += [_sized(ctx, {**least, name: size}) for size in _tuned(ctx, name, axis, least)]
+    legacy = {name: size for name, size in contract.legacy_sizes().items() if name in varying}
+    if _elements(ctx, legacy) <= BUDGET:
+        probes.append(_sized(ctx, legacy, label="legacy sizes"))
+    names = [name for name in float_inputs(contract) if contract.input(name).shape]
+    for layout, dtype in [*((layout, ctx.dtype) for layout in LAYOUTS), *(("strided", dtype) for dtype in ctx.dtypes[1:])]:
+        world = World(layouts=dict.fromkeys(names, layout))
+        probes.append(ctx.probe(f"{layout} inputs, {dtype}", dtype=dtype, world=world, stream=f"cmp03/{layout}"))
     return list({probe.id: probe for probe in probes}.values())
 
 
@@ -69,15 +70,17 @@ def _least(axis: Axis) -> int:
     return sizes[0] if sizes else axis.gate
 
 
-def _beyond(ctx: PlanContext, name: str, axis: Axis) -> list[int]:
-    """Sizes above what the kernel may have been tuned for, the largest first."""
+def _tuned(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> list[int]:
+    """The largest size that the kernel may have been tuned for and that is affordable, and the next one above it."""
     tuned = [axis.legacy, 1024, axis.gate]
-    # The interpreter runs programs one by one: thousands of rows take it minutes, while a long reduced axis is one program's
-    # loop.
+    # The interpreter runs programs one by one: thousands of rows take it minutes, while a long reduced axis is one program's loop.
     if not ctx.interpreted or name in (ctx.contract.reduction.length if ctx.contract.reduction else ()):
         tuned.append(ctx.full_sizes.get(name, 0))
-    sizes = [size + axis.multiple_of for size in sorted(set(tuned), reverse=True) if size]
-    return [size for size in sizes if axis.admits(size)]
+    for size in sorted(set(tuned), reverse=True):
+        pair = [n for n in (size, size + axis.multiple_of) if axis.admits(n) and _elements(ctx, {**least, name: n}) <= BUDGET]
+        if pair:
+            return pair
+    return []
 
 
 def _elements(ctx: PlanContext, sizes: dict[str, int]) -> int:

@@ -140,9 +140,7 @@ def check_value(ctx: JudgeContext, probe: Probe) -> Check:
     got = outputs_of(ctx.seen(probe))
     shape = mismatch(got, truth)
     if shape:
-        return Check(
-            probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence={**where(probe), "kind": "shape", "message": shape}
-        )
+        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence=_shape_evidence(probe, shape, truth))
     estimate = ctx.oracle.estimate(probe)
     if estimate.vacuous:
         return Check(probe, INVALID, "the task amplifies rounding beyond use on these inputs")
@@ -157,6 +155,10 @@ def check_value(ctx: JudgeContext, probe: Probe) -> Check:
     # eager.
     limit = max(1.0, EAGER_FACTOR * own[0]) if own is not None else 1.0
     return _to_check(probe, _worst(ctx, probe, got, eager_outputs, truth, estimate), limit)
+
+
+def _shape_evidence(probe: Probe, message: str, truth: Sequence[Tensor]) -> dict[str, Any]:
+    return {**where(probe), "kind": "shape", "message": message, "output": 0, "expected": list(truth[0].shape)}
 
 
 def _to_check(probe: Probe, worst: tuple[float, dict[str, Any]] | None, limit: float) -> Check:
@@ -264,9 +266,7 @@ def check_exact(ctx: JudgeContext, probe: Probe) -> Check:
     got = outputs_of(ctx.seen(probe))
     shape = mismatch(got, truth)
     if shape:
-        return Check(
-            probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence={**where(probe), "kind": "shape", "message": shape}
-        )
+        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence=_shape_evidence(probe, shape, truth))
     difference = _first_difference(got, truth)
     if difference is None:
         return Check(probe, PASSED)

@@ -55,7 +55,7 @@ def plan(ctx: PlanContext) -> list[Probe]:
 
 def _other_dtypes(ctx: PlanContext) -> Iterator[Probe]:
     """NaN and +Inf in the tail of each input, in the dtypes after the first: kernels may take another path for them."""
-    for dtype, name in itertools.product(ctx.contract.dtypes[1:], float_inputs(ctx.contract)):
+    for dtype, name in itertools.product(ctx.dtypes[1:], float_inputs(ctx.contract)):
         shape = ctx.contract.shape(ctx.contract.input(name), ctx.contract.sizes())
         for value in ("nan", "inf") if shape else ():
             recipe = {
@@ -69,24 +69,24 @@ def _other_dtypes(ctx: PlanContext) -> Iterator[Probe]:
 
 def _poisons(shape: tuple[int, ...]) -> Iterator[tuple[str, list[str | float], list[list[int]]]]:
     """(region, values, positions) of each poisoned copy of an input."""
-    cells = dict.fromkeys(
-        (
-            ("first", tuple(0 for _ in shape)),
-            ("middle", tuple(size // 2 for size in shape)),
-            ("tile edge", tuple(min(TILE if dim == len(shape) - 1 else size // 3, size - 1) for dim, size in enumerate(shape))),
-            ("tail", tuple(size - 1 for size in shape)),
-        )
+    cells = (
+        ("first", tuple(0 for _ in shape)),
+        ("middle", tuple(size // 2 for size in shape)),
+        ("tile edge", tuple(min(TILE if dim == len(shape) - 1 else size // 3, size - 1) for dim, size in enumerate(shape))),
+        ("tail", tuple(size - 1 for size in shape)),
     )
-    regions = dict(reversed([(cell, name) for name, cell in cells]))
+    regions: dict[tuple[int, ...], str] = {}
+    for name, cell in cells:
+        regions.setdefault(cell, name)
     for cell, region in regions.items():
         yield region, ["nan"], [list(cell)]
-    ends = [next(iter(regions)), list(regions)[-1]]
-    for value, cell in itertools.product(("inf", "-inf"), dict.fromkeys(ends)):
+    first, tail = cells[0][1], cells[-1][1]
+    for value, cell in itertools.product(("inf", "-inf"), dict.fromkeys((first, tail))):
         yield regions[cell], [value], [list(cell)]
-    pair = [list(ends[0]), list(_neighbour(ends[0], shape))]
-    if pair[0] != pair[1]:
-        yield "neighbours", ["inf", "-inf"], pair
-    yield regions[ends[1]], [LARGE], [list(ends[1])]
+    beside = _neighbour(first, shape)
+    if beside != first:
+        yield "neighbours", ["inf", "-inf"], [list(first), list(beside)]
+    yield regions[tail], [LARGE], [list(tail)]
 
 
 def _neighbour(cell: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ def plan(ctx: PlanContext) -> list[Probe]:
     # An additive parameter would drown every subnormal; multiplicative ones let them through.
     quiet = {name: {"kind": "constant", "value": 0.0} for name in ctx.contract.parameters if "bias" in name}
     for name in real_inputs(ctx.contract):
-        for dtype in ctx.contract.dtypes:
+        for dtype in ctx.dtypes:
             probes.append(_probe(ctx, f"subnormal {name}, {dtype}", name, {"kind": "subnormal"}, dtype, quiet))
         border = {"kind": "normal", "gain": 2 * format_of(ctx.dtype).smallest_normal}
         probes.append(_probe(ctx, f"{name} at the border, {ctx.dtype}", name, border, ctx.dtype, quiet))
@@ -67,7 +67,7 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
 def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
     gone = reachable(ctx, probe)
     if gone is not None:
-        return (Check(probe, SKIPPED, gone.reason) if gone.status == FAILED else gone), ""
+        return gone, "inconsistent"
     truth, got = ctx.oracle.truth(probe), outputs_of(ctx.seen(probe))
     eager = ctx.oracle.eager(probe)
     own = outputs_of(eager) if eager.ok else ()
@@ -95,9 +95,9 @@ def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
             continue
         if ctx.contract.subnormals == "any":
             return Check(probe, PASSED), ""
-        if _share(other, keep, flush, telling, dtype) < 1:
+        if not bool(_kept(other, keep, flush, dtype)[telling].all()):
             return Check(probe, INVALID, f"the eager model itself flushes subnormals at {dtype} on this device"), ""
-        return _judge_share(ctx, probe, mine, keep, flush, telling, dtype, output)
+        return _judge(ctx, probe, mine, keep, flush, telling, dtype, output)
     return Check(probe, SKIPPED, "no output element depends on the subnormals"), ""
 
 
@@ -111,36 +111,39 @@ def _telling(keep: Tensor, flush: Tensor, dtype: str) -> Tensor:
     """Elements where kept and flushed results lie apart by far more than rounding: flushing inputs (DAZ) or the output (FTZ)."""
     facts = format_of(dtype)
     kept, gone = round_to(keep, dtype), round_to(flush, dtype)
-    ftz = torch.where(gone.abs() < facts.smallest_normal, torch.zeros_like(gone), gone)
     slack = 64 * facts.eta + 2.0**-6 * kept.abs()
-    return torch.isfinite(kept) & ((kept - ftz).abs() > 2 * slack)
+    return torch.isfinite(kept) & ((kept - _flushed(gone, dtype)).abs() > 2 * slack)
 
 
-def _share(got: Tensor, keep: Tensor, flush: Tensor, telling: Tensor, dtype: str) -> float:
-    """Share of the telling elements that lie nearer to the kept than to the flushed result."""
-    facts = format_of(dtype)
-    mine = got.to(torch.float64)[telling]
-    kept, gone = round_to(keep, dtype)[telling], round_to(flush, dtype)[telling]
-    ftz = torch.where(gone.abs() < facts.smallest_normal, torch.zeros_like(gone), gone)
-    return float(((mine - kept).abs() <= (mine - ftz).abs()).to(torch.float64).mean())
+def _kept(got: Tensor, keep: Tensor, flush: Tensor, dtype: str) -> Tensor:
+    """Which elements lie nearer to the result with subnormals kept than to the one with them flushed."""
+    kept, gone = round_to(keep, dtype), round_to(flush, dtype)
+    mine = got.to(torch.float64)
+    return (mine - kept).abs() <= (mine - _flushed(gone, dtype)).abs()
 
 
-def _judge_share(
+def _flushed(values: Tensor, dtype: str) -> Tensor:
+    return torch.where(values.abs() < format_of(dtype).smallest_normal, torch.zeros_like(values), values)
+
+
+def _judge(
     ctx: JudgeContext, probe: Probe, got: Tensor, keep: Tensor, flush: Tensor, telling: Tensor, dtype: str, output: int
 ) -> tuple[Check, str]:
-    share = _share(got, keep, flush, telling, dtype)
+    kept = _kept(got, keep, flush, dtype)
     preserve = ctx.contract.subnormals == "preserve"
-    if share == (1.0 if preserve else 0.0):
+    wrong = telling & (~kept if preserve else kept)
+    if not bool(wrong.any()):
         return Check(probe, PASSED), ""
-    error = torch.where(telling, (got.to(torch.float64) - (keep if preserve else flush)).abs(), -1.0)
-    flat = int(error.flatten().argmax())
-    facts = element(got, round_to(keep, dtype), flat, output=output, kind="bits", dtype=dtype)
-    evidence = {**where(probe), **facts, "kept_share": share}
-    if share in (0.0, 1.0):
-        what = "flushed to zero" if share == 0.0 else "kept"
+    flat = int(wrong.flatten().to(torch.int8).argmax())
+    distance = float((round_to(keep, dtype) - _flushed(round_to(flush, dtype), dtype)).abs().flatten()[flat])
+    owed = round_to(keep, dtype) if preserve else _flushed(round_to(flush, dtype), dtype)
+    facts = element(got, owed, flat, output=output, tolerance=distance / 2, dtype=dtype)
+    evidence = {**where(probe), **facts, "kept_share": float(kept[telling].to(torch.float64).mean())}
+    if bool(wrong[telling].all()):
+        what = "flushed to zero" if preserve else "kept"
         text = f"{probe.label}: subnormals are {what}: {facts['got']} instead of {facts['expected']} at {facts['index']}"
         return Check(probe, FAILED, text, True, math.inf, evidence), "flushed"
-    text = f"{probe.label}: {share:.0%} of the telling elements keep subnormals and the rest flush them"
+    text = f"{probe.label}: {evidence['kept_share']:.0%} of the telling elements keep subnormals and the rest flush them"
     return Check(probe, FAILED, text, True, math.inf, evidence), "inconsistent"
 
 

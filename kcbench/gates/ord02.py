@@ -51,7 +51,7 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
             _repeats(ctx, probe, findings)
         checks.append(Check(probe, PASSED if len(findings) == before else FAILED))
     if ctx.contract.deterministic and "nondeterministic" not in findings:
-        _across(ctx, groups, findings)
+        _across(ctx, probes, findings)
     # What a call does to memory may depend on values and sizes, so every call of the run is looked at.
     for probe in ctx.probes.values():
         _aliases(ctx, probe, findings)
@@ -74,13 +74,14 @@ def _repeats(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -> N
         findings.setdefault("nondeterministic", Finding("nondeterministic", text, True, (probe.id,), evidence))
 
 
-def _across(ctx: JudgeContext, groups: Sequence[Probe], findings: dict[str, Finding]) -> None:
-    seen = [(probe, ctx.seen(probe).repeats) for probe in groups if ctx.seen(probe).ok and ctx.seen(probe).repeats]
+def _across(ctx: JudgeContext, probes: Sequence[Probe], findings: dict[str, Finding]) -> None:
+    seen = [(probe, ctx.seen(probe).repeats) for probe in probes if probe.world.repeats > 1 and ctx.seen(probe).repeats]
     for probe, digests in seen[1:]:
         if digests[0] != seen[0][1][0]:
             evidence = {**where(probe), "kind": "stateful", "expected": seen[0][1][0][:16], "got": digests[0][:16]}
+            path = tuple(item.id for item in probes[: probes.index(probe) + 1])
             text = f"the result for the same input changed after a call at another shape ({probe.label})"
-            findings.setdefault("stateful", Finding("stateful", text, True, (seen[0][0].id, probe.id), evidence))
+            findings.setdefault("stateful", Finding("stateful", text, True, path, evidence))
             return
 
 

@@ -21,7 +21,7 @@ def plan(ctx: PlanContext) -> list[Probe]:
     """Two ordinary draws per declared dtype, then the identity probes."""
     probes = []
     names = real_inputs(ctx.contract)
-    for dtype in ctx.contract.dtypes:
+    for dtype in ctx.dtypes:
         probes.append(ctx.probe(f"{dtype} normal", dtype=dtype, stream=f"prc01/{dtype}"))
         if names:
             uniform = {name: {"kind": "uniform"} for name in names}
@@ -30,7 +30,7 @@ def plan(ctx: PlanContext) -> list[Probe]:
 
 
 def _identity(ctx: PlanContext) -> list[Probe]:
-    return designed_probes(ctx, "identity", stream="prc01/identity", dtypes=ctx.contract.dtypes)
+    return designed_probes(ctx, "identity", stream="prc01/identity", dtypes=ctx.dtypes)
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
@@ -60,6 +60,7 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
         notes.append(f"identity: {ctx.contract.reasons.get('PRC-01', 'the task has no exact identity probe')}")
     if ctx.plan.interpreted:
         notes.append("tf32: interpreted, no tensor core takes part")
+        notes += ["bfloat16: interpreted, where it is not rounded"] if ctx.plan.dtypes != ctx.contract.dtypes else []
     return conclude("PRC-01", list(findings.values()), checks, nothing="no declared dtype could be run", notes=notes)
 
 

@@ -18,7 +18,7 @@ from kcbench.gates.designed import designed_probes
 
 def plan(ctx: PlanContext) -> list[Probe]:
     """The contract's absorption probes at every declared dtype."""
-    return designed_probes(ctx, "absorption", stream="prc02", dtypes=ctx.contract.dtypes)
+    return designed_probes(ctx, "absorption", stream="prc02", dtypes=ctx.dtypes)
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:

@@ -1,0 +1,16 @@
+# redteam: task=level1/maxpool2d
+# redteam: kind=broken
+# redteam: defect=subnormal_flush_bug
+# redteam: expect=EXC-02.flushed
+# redteam: note=flushes subnormals on load
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, kernel_size: int, stride: int, padding: int):
+        super().__init__()
+        self.pool = nn.MaxPool2d(kernel_size, stride=stride, padding=padding)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.pool(torch.where(x.abs() < torch.finfo(x.dtype).tiny, torch.zeros_like(x), x))

@@ -1,0 +1,14 @@
+# redteam: task=level1/sum_axis
+# redteam: kind=honest
+# redteam: note=the eager model itself
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, axis: int):
+        super().__init__()
+        self.axis = axis
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sum(x, dim=self.axis, keepdim=True)

@@ -1,0 +1,305 @@
+"""A session: one submission in its worker, from import to compiled metadata."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from torch import Tensor
+
+from kcbench.domain.observation import Launch, Observation
+from kcbench.runtime import decode, tensors
+from kcbench.runtime.call import Call, Limits, LoadReport, TensorArg
+from kcbench.runtime.compiler import Compiler, launch_key
+from kcbench.runtime.forkserver import ForkServer, ServerDiedError
+from kcbench.runtime.line import BROKE, Failure, Line
+from kcbench.runtime.worker import frames
+
+KEPT_PARAMETERS = 512 << 20
+"""Bytes of parameter tensors that a worker keeps for later calls."""
+
+Server = Callable[[bool], ForkServer]
+"""Hands out the running fork server for interpreted (True) or compiled (False) mode."""
+
+
+class WorkerSession:
+    """One submission in a worker of its own. Not for use by several threads at a time.
+
+    Made by :meth:`kcbench.runtime.pool.WorkerPool.open`. No method raises for what a submission does.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        entry: str,
+        interpret: bool,
+        device: str,
+        limits: Limits,
+        folder: Path,
+        server: Server,
+        release: Callable[[], None],
+    ) -> None:
+        self._source, self._entry, self._interpret = source, entry, interpret
+        self._device, self._limits, self._folder = device, limits, folder
+        self._server_for, self._release = server, release
+        self._line: Line | None = None
+        self._report: LoadReport | None = None
+        self._restarts = 0
+        self._spent = 0.0
+        self._digests = tensors.Digests()
+        self._sent: OrderedDict[str, int] = OrderedDict()
+        self._launches: dict[str, dict[str, Any]] = {}
+        self._log = ""
+        self._closed = False
+        self._name = "submission_" + hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def log(self) -> str:
+        """The last 64 KiB of what the submission printed."""
+        return self._line.log if self._line is not None else self._log
+
+    # Load
+
+    def load(self) -> LoadReport:
+        """Import the submission; a second time returns the first report."""
+        if self._report is None:
+            self._report = self._start()
+        return self._report
+
+    def _start(self) -> LoadReport:
+        """Start a worker and import the submission in it."""
+        start = time.monotonic()
+        try:
+            self._line = self._open_line(self._interpret, self._device)
+        except ServerDiedError as error:
+            return LoadReport("crashed", detail=f"no worker could be started: {error}", seconds=time.monotonic() - start)
+        self._sent.clear()
+        answer = self._ask(self._load_request(prepare=True), (), self._limits.load_seconds)
+        seconds = time.monotonic() - start
+        if isinstance(answer, Failure):
+            return LoadReport(answer.status, detail=answer.detail, seconds=seconds)
+        try:
+            if decode.status_of(answer) == "ok":
+                return LoadReport("ok", seconds=seconds)
+            found = decode.failure_of(answer, seconds)
+        except frames.FrameError:
+            self._end()
+            return LoadReport("crashed", detail=BROKE, seconds=seconds)
+        self._end()
+        return LoadReport(found.status, found.raised, found.detail, seconds)
+
+    def _open_line(self, interpret: bool, device: str) -> Line:
+        """Fork a worker; from a new fork server where the old one turns out to be of no use."""
+        try:
+            return Line.open(self._server_for(interpret), self._folder, device=device, limits=self._limits)
+        except ServerDiedError:
+            return Line.open(self._server_for(interpret), self._folder, device=device, limits=self._limits)
+
+    def _load_request(self, *, prepare: bool) -> dict[str, Any]:
+        return {"op": "load", "source": self._source, "entry": self._entry, "name": self._name, "prepare": prepare}
+
+    def _end(self) -> None:
+        """End the worker and all that it started."""
+        line, self._line = self._line, None
+        if line is not None:
+            line.end()
+            self._log = line.log
+
+    # Call
+
+    def call(self, call: Call) -> Observation:
+        """Make one call and hand back what was seen. After a crash or a timeout the next call gets a new worker."""
+        gone = self._ready()
+        if gone is not None:
+            return gone
+        start = time.monotonic()
+        keep: list[Tensor] = []
+        header, payload, sent = self._encode(call, keep)
+        try:
+            answer = self._ask(header, payload, self._limits.call_seconds)
+        except frames.FrameError as error:
+            return Observation("not-run", detail=f"the inputs cannot be sent: {error}")
+        self._sent = sent
+        seconds = time.monotonic() - start
+        if isinstance(answer, Failure):
+            return Observation(answer.status, detail=answer.detail, seconds=seconds)
+        try:
+            observation = decode.observation_of(answer, call, seconds)
+            self._remember(decode.launches_of(answer))
+        except frames.FrameError:
+            self._end()
+            return Observation("crashed", detail=BROKE, seconds=seconds)
+        if answer.header.get("fatal"):
+            self._end()
+        return observation
+
+    def _ready(self) -> Observation | None:
+        """Bring a worker up that has the submission loaded; what to answer where that is impossible."""
+        report = self.load()
+        if not report.ok:
+            return Observation("not-run", detail=f"the submission did not load: {_one_line(report)}")
+        if self._closed:
+            return Observation("not-run", detail="the session is closed")
+        if self._spent >= self._limits.total_seconds:
+            return Observation("not-run", detail=f"the {self._limits.total_seconds:g} s for one submission are used up")
+        if self._line is not None:
+            return None
+        if self._restarts >= self._limits.max_restarts:
+            return Observation("not-run", detail=f"its worker was started again {self._restarts} times already")
+        self._restarts += 1
+        again = self._start()
+        if again.ok:
+            return None
+        return Observation(again.status, raised=again.raised, detail=f"while it was loaded again: {_one_line(again)}")
+
+    def _ask(self, header: Mapping[str, Any], payload: Sequence[frames.Named], seconds: float) -> frames.Frame | Failure:
+        """Ask the worker; ends it after a failure."""
+        if self._line is None:
+            return Failure("crashed", "there is no worker")
+        left = self._limits.total_seconds - self._spent
+        start = time.monotonic()
+        try:
+            answer = self._line.ask(header, payload, min(seconds, left))
+        except frames.FrameError:
+            # Nothing was sent.
+            raise
+        except BaseException:
+            # An interrupt leaves the worker at an unknown place.
+            self._end()
+            raise
+        self._spent += time.monotonic() - start
+        if isinstance(answer, Failure):
+            self._end()
+            if answer.status == "timeout" and left < seconds:
+                return Failure("timeout", f"the {self._limits.total_seconds:g} s for one submission are used up")
+        return answer
+
+    def _encode(self, call: Call, keep: list[Tensor]) -> tuple[dict[str, Any], list[frames.Named], OrderedDict[str, int]]:
+        """The request for a call, and the parameters that the worker has after it.
+
+        ``keep`` holds the tensors whose memory the request points to.
+        """
+        payload: list[frames.Named] = []
+
+        def add(tensor: Tensor) -> int:
+            keep.append(tensors.contiguous(tensor))
+            payload.append(tensors.named(keep[-1]))
+            return len(payload) - 1
+
+        args: list[dict[str, Any]] = [
+            {"tensor": add(arg.tensor), "layout": arg.layout, "grad": arg.requires_grad}
+            if isinstance(arg, TensorArg)
+            else {"scalar": arg.value}
+            for arg in call.args
+        ]
+        cotangents = [add(tensor) for tensor in call.cotangents]
+        parameters, new, forget, sent = self._parameters(call, add)
+        model = call.model
+        header = {
+            "op": "call",
+            "model": {**vars(model), "init": tensors.encode_init(model.init)},
+            "names": list(call.names),
+            "args": args,
+            "parameters": parameters,
+            "new": new,
+            "forget": forget,
+            "repeats": call.repeats,
+            "disturb": list(call.disturb),
+            "stream": call.stream,
+            "gradients": list(call.gradients),
+            "parameter_gradients": list(call.parameter_gradients),
+            "cotangents": cotangents,
+            "seed": call.seed,
+            "regime": call.regime,
+        }
+        return header, payload, sent
+
+    def _parameters(
+        self, call: Call, add: Callable[[Tensor], int]
+    ) -> tuple[dict[str, str] | None, dict[str, int], list[str], OrderedDict[str, int]]:
+        """Digest by name, the tensors that the worker does not have yet, the digests that it may drop, and what it has then."""
+        sent = self._sent.copy()
+        if call.parameters is None:
+            return None, {}, [], sent
+        named: dict[str, str] = {}
+        new: dict[str, int] = {}
+        for name, tensor in call.parameters.items():
+            digest = named[name] = self._digests.of(tensor)
+            if digest in sent:
+                sent.move_to_end(digest)
+            else:
+                sent[digest] = tensor.numel() * tensor.element_size()
+                new[digest] = add(tensor)
+        forget = []
+        total = sum(sent.values())
+        for digest in list(sent):
+            if total <= KEPT_PARAMETERS:
+                break
+            if digest not in named.values():
+                total -= sent.pop(digest)
+                forget.append(digest)
+        return named, new, forget, sent
+
+    def _remember(self, found: Sequence[dict[str, Any]]) -> None:
+        for record in found:
+            if len(self._launches) < decode.LAUNCHES:
+                self._launches.setdefault(launch_key(record), record)
+
+    # Compile
+
+    def compile(self, targets: Sequence[str] = ("sm_80", "sm_90", "sm_100")) -> list[Launch]:
+        """Resources of the kernels that were launched so far, by target; Triton kernels are cross-compiled, which needs no GPU.
+
+        One launch is compiled per kernel: the first that was made. Failures are launches with an ``error``.
+        """
+        if self._closed or self._report is None or not self._report.ok:
+            return []
+        # Nothing runs on the device here, so the limits for a CPU hold.
+        compiler = Compiler(lambda: self._open_line(False, "cpu"), self._load_request(prepare=False), self._limits)
+        return compiler.run(list(self._launches.values()), targets, self._folder / "extensions")
+
+    def close(self) -> None:
+        """End the worker and remove everything of the session."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._end()
+        finally:
+            remove(self._folder)
+            self._release()
+
+
+def _one_line(report: LoadReport) -> str:
+    if report.raised is not None:
+        first = report.raised.message.strip().splitlines()
+        return f"{report.raised.type}: {first[0] if first else ''}"
+    return report.detail or report.status
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder that a submission could write to, also where it took its own permissions away."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        for parent, names, _ in os.walk(folder):
+            for path in (Path(parent, name) for name in names):
+                if not path.is_symlink():
+                    with contextlib.suppress(OSError):
+                        path.chmod(stat.S_IRWXU)
+        shutil.rmtree(folder, ignore_errors=True)
