@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from pathlib import Path
 
 from kcbench.domain.contract import Contract
@@ -24,7 +23,7 @@ def list_tasks(root: Path | None = None) -> list[str]:
         Ids such as ``level1/softmax``. A folder counts as a task when it holds a ``task.py``.
     """
     folder = (root or data_root()) / "tasks"
-    return sorted((f"{path.parent.parent.name}/{path.parent.name}" for path in folder.glob("*/*/task.py")), key=_natural)
+    return sorted(f"{path.parent.parent.name}/{path.parent.name}" for path in folder.glob("*/*/task.py"))
 
 
 def load_task(task_id: str, root: Path | None = None) -> Task:
@@ -83,7 +82,3 @@ def _suggestion(task_id: str, known: list[str]) -> str:
         return f"did you mean {' or '.join(dict.fromkeys(close))}?"
     return f"the tasks are {', '.join(known)}" if known else "the folder holds no task"
 
-
-def _natural(task_id: str) -> list[int | str]:
-    # Text and numbers alternate, so that equal places hold equal kinds.
-    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", task_id)]

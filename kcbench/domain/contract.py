@@ -130,6 +130,9 @@ class Contract:
     gradient: Gradient | None
     memory_factor: float
     """Peak extra device memory allowed, in multiples of the bytes of inputs, parameters and outputs together (plus 32 MiB)."""
+    noise_factor: float
+    """What the eager model's rounding noise is multiplied by: 1, unless kernels in practice use an algorithm that rounds more
+    than eager's. The reason says which, and why that much."""
     reasons: Mapping[str, str]
     """Why a clause is as it is, or is not testable, by gate id or clause name."""
     provenance: str = "hand"
@@ -217,6 +220,7 @@ class Contract:
                 kinks=tuple(gradient.get("kinks", ())),
             ),
             memory_factor=data.get("memory_factor", 4.0),
+            noise_factor=data.get("noise_factor", 1.0),
             reasons=dict(data.get("reasons", {})),
             provenance=data["provenance"],
             raw=data,

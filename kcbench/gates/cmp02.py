@@ -91,6 +91,7 @@ def _compare(ctx: JudgeContext, probe: Probe, names: Sequence[str]) -> Check:
     worst = Check(probe, SKIPPED, "no gradient can be compared")
     for name in names:
         want, sigma = truth[name], estimate.sigma[order.index(name)]
+        left_out = estimate.ambiguous[order.index(name)]
         own, record = eager.gradients.get(name), seen.gradients[name]
         if own is None or record is None or want.numel() == 0:
             continue
@@ -106,7 +107,7 @@ def _compare(ctx: JudgeContext, probe: Probe, names: Sequence[str]) -> Check:
         dtype = own.dtype
         # Gradients that are mathematically zero (a bias before a norm) are pure noise: measure them against the largest gradient.
         floor = 4 * format_of(dtype).u * max(float(t.abs().max()) for t in truth.values() if t.numel())
-        base = _ratio(decode(own), want, sigma, floor, dtype)
+        base = _ratio(decode(own), want, sigma, floor, dtype).masked_fill(left_out, 0.0)
         if float(base.max()) > 1:
             worst = (
                 worst
@@ -114,7 +115,7 @@ def _compare(ctx: JudgeContext, probe: Probe, names: Sequence[str]) -> Check:
                 else Check(probe, INVALID, f"the eager model's own gradient of {name} breaks the bound")
             )
             continue
-        ratio = _ratio(got, want, sigma, floor, dtype)
+        ratio = _ratio(got, want, sigma, floor, dtype).masked_fill(left_out, 0.0)
         top = float(ratio.max())
         if top > 1:
             flat = int(ratio.flatten().argmax())

@@ -20,10 +20,12 @@ TILES = (129, 127, 33, 32, 31, 2, 1)
 LAYOUTS = ("transposed", "strided", "offset")
 BUDGET = 1 << 17
 """Most elements that an input may have when an axis is stretched."""
+INTERPRETED_BUDGET = 1 << 15
+"""The same for Triton's interpreter, where an element costs a hundred times as much."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
-    """Each varying axis through its edge sizes and around the benchmarked size; all at their least; the legacy sizes; layouts."""
+    """Each varying axis through its edges and around the benchmarked size; all at their least; the legacy sizes; layouts."""
     contract = ctx.contract
     varying = {name: axis for name, axis in contract.axes.items() if axis.varies}
     least = {name: _least(axis) for name, axis in varying.items()}
@@ -33,7 +35,7 @@ def plan(ctx: PlanContext) -> list[Probe]:
     for name, axis in varying.items():
         probes += [_sized(ctx, {**least, name: size}) for size in _tuned(ctx, name, axis, least)]
     legacy = {name: size for name, size in contract.legacy_sizes().items() if name in varying}
-    if _elements(ctx, legacy) <= BUDGET:
+    if _elements(ctx, legacy) <= _budget(ctx):
         probes.append(_sized(ctx, legacy, label="legacy sizes"))
     names = [name for name in float_inputs(contract) if contract.input(name).shape]
     for layout, dtype in [*((layout, ctx.dtype) for layout in LAYOUTS), *(("strided", dtype) for dtype in ctx.dtypes[1:])]:
@@ -47,9 +49,13 @@ def _edges(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> It
     sizes = [size for size in _sizes(axis, TILES) if size != axis.gate] + ([0] if axis.minimum == 0 else [])
     for size in sizes:
         for others in ({}, least):
-            if _elements(ctx, {**others, name: size}) <= BUDGET:
+            if _elements(ctx, {**others, name: size}) <= _budget(ctx):
                 yield _sized(ctx, {**others, name: size})
                 break
+
+
+def _budget(ctx: PlanContext) -> int:
+    return INTERPRETED_BUDGET if ctx.interpreted else BUDGET
 
 
 def _sized(ctx: PlanContext, sizes: dict[str, int], label: str = "") -> Probe:
@@ -72,12 +78,15 @@ def _least(axis: Axis) -> int:
 
 def _tuned(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> list[int]:
     """The largest size that the kernel may have been tuned for and that is affordable, and the next one above it."""
-    tuned = [axis.legacy, 1024, axis.gate]
-    # The interpreter runs programs one by one: thousands of rows take it minutes, while a long reduced axis is one program's loop.
-    if not ctx.interpreted or name in (ctx.contract.reduction.length if ctx.contract.reduction else ()):
-        tuned.append(ctx.full_sizes.get(name, 0))
+    reduced = ctx.contract.reduction is not None and name in ctx.contract.reduction.length
+    tuned = [axis.legacy, axis.gate]
+    # The interpreter runs programs one by one: thousands of rows take minutes, a long reduced axis is one program's loop.
+    if reduced or not ctx.interpreted:
+        tuned += [1024, ctx.full_sizes.get(name, 0)]
     for size in sorted(set(tuned), reverse=True):
-        pair = [n for n in (size, size + axis.multiple_of) if axis.admits(n) and _elements(ctx, {**least, name: n}) <= BUDGET]
+        pair = [
+            n for n in (size, size + axis.multiple_of) if axis.admits(n) and _elements(ctx, {**least, name: n}) <= _budget(ctx)
+        ]
         if pair:
             return pair
     return []

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
-from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs, item_recipe
+from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs, item_recipe, real_inputs
 from kcbench.gates.compare import (
     CLASS_NAMES,
     FAILED,
@@ -47,6 +47,8 @@ def plan(ctx: PlanContext) -> list[Probe]:
         if not shape or math.prod(shape) == 0:
             continue
         for region, value, cells in _poisons(shape):
+            if value == [LARGE] and name not in real_inputs(ctx.contract):
+                continue
             recipe = {"kind": "poison", "base": item_recipe(ctx.contract, name), "at": cells, "values": value}
             label = f"{'/'.join(str(item) for item in dict.fromkeys(value))} in {name}, {region}"
             probes.append(ctx.probe(label, inputs={name: recipe}, stream="exc01"))

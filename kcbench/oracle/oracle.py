@@ -6,6 +6,7 @@ candidate's dtype; only the eager observations are taken on the run's device, by
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from collections.abc import Callable
@@ -127,10 +128,7 @@ class TaskOracle:
             with torch.no_grad():
                 return eager.as_tuple(model(*args.values()))
 
-        return estimate(run, regime=self._regime(probe), store=probe.dtype, seed=f"{self.seed}/{probe.id}")
-
-    def _regime(self, probe: Probe) -> str:
-        return self.task.contract.precision if probe.dtype == "float32" else "ieee"
+        return self._noise(run, probe, f"{self.seed}/{probe.id}")
 
     def eager(self, probe: Probe) -> Observation:
         return self._cached("eager", probe, lambda: self._run_eager(probe))
@@ -174,11 +172,18 @@ class TaskOracle:
         args = eager.place(self.inputs(probe), torch.float64)
         names = self.gradient_names(probe)
         leaves = {**{f"input:{n}": v for n, v in args.items()}, **{f"parameter:{n}": v for n, v in model.named_parameters()}}
+        cotangents = self.cotangents(probe)
 
         def run() -> tuple[Tensor, ...]:
             _, grads = eager.vjp(
-                lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, self.cotangents(probe)
+                lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, cotangents
             )
             return tuple(torch.zeros_like(leaves[n]) if g is None else g for n, g in grads.items())
 
-        return estimate(run, regime=self._regime(probe), store=probe.dtype, seed=f"{self.seed}/{probe.id}/gradient")
+        return self._noise(run, probe, f"{self.seed}/{probe.id}/gradient")
+
+    def _noise(self, run: Callable[[], tuple[Tensor, ...]], probe: Probe, seed: str) -> Estimate:
+        contract = self.task.contract
+        regime = contract.precision if probe.dtype == "float32" else "ieee"
+        found = estimate(run, regime=regime, store=probe.dtype, seed=seed)
+        return dataclasses.replace(found, sigma=tuple(contract.noise_factor * sigma for sigma in found.sigma))

@@ -40,7 +40,7 @@ class Model(nn.Module):
 
 
 batch_size = 2
-seq_len = 2048
+seq_len = 1024
 num_heads = 16
 key_dim = 128
 value_dim = 128

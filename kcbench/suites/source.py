@@ -1,0 +1,141 @@
+"""What can be told of a submission's source text without running it: header, language, entry class, why it cannot be scored."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+ENTRY = "ModelNew"
+"""Name of the class that is scored unless the header names another one."""
+
+HEADER_KEYS = ("task", "author", "entry", "packs-weights", "targets")
+"""Header keys that kcbench reads; others are kept as they are."""
+
+_HEADER = re.compile(r"#\s*kcbench:\s*(?P<key>[A-Za-z][\w-]*)\s*=\s*(?P<value>.*?)\s*")
+_CUDA_NAMES = frozenset({"load_inline", "cpp_extension"})
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What the source text says about itself."""
+
+    header: Mapping[str, str] = field(default_factory=dict)
+    entry: str = ENTRY
+    language: str = "torch"
+    problem: str = ""
+    """The first reason why it cannot be scored, in one line; empty when there is none."""
+
+
+def parse(source: str) -> Parsed:
+    """Read a submission's source text. Nothing in it is run.
+
+    The header is the block of comments at the top: lines ``# kcbench: key=value`` with the keys :data:`HEADER_KEYS`.
+    """
+    header = dict(_header(source))
+    entry = header.get("entry", ENTRY)
+    if not source.strip():
+        return Parsed(header, entry, problem="the file is empty")
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(source)
+    except SyntaxError as error:
+        return Parsed(header, entry, problem=f"syntax error in line {error.lineno}: {error.msg}")
+    except (RecursionError, MemoryError):
+        return Parsed(header, entry, problem="syntax that is nested too deeply to be parsed")
+    except ValueError as error:
+        return Parsed(header, entry, problem=f"cannot be parsed: {error}")
+    return Parsed(header, entry, _language(tree), _header_problem(header) or _entry_problem(tree, entry))
+
+
+def _header(source: str) -> Iterator[tuple[str, str]]:
+    for line in source.splitlines():
+        if line.strip() and not line.startswith("#"):
+            return
+        match = _HEADER.fullmatch(line)
+        if match:
+            yield match["key"].lower(), match["value"]
+
+
+def _header_problem(header: Mapping[str, str]) -> str:
+    for key, value in header.items():
+        close = difflib.get_close_matches(key, HEADER_KEYS, n=1, cutoff=0.8)
+        if key not in HEADER_KEYS and close:
+            return f"unknown header key '{key}' (did you mean '{close[0]}'?)"
+        if key == "packs-weights" and value.lower() not in ("true", "false"):
+            return f"header key 'packs-weights' is true or false, not {value!r}"
+    return ""
+
+
+def _entry_problem(tree: ast.Module, entry: str) -> str:
+    lines = [node.lineno for node in _top_level(tree.body) if isinstance(node, ast.ClassDef) and node.name == entry]
+    if len(lines) > 1:
+        return f"{len(lines)} classes {entry}, in lines {' and '.join(map(str, lines))}: one is wanted"
+    if lines or any(_assigns(node, entry) for node in _top_level(tree.body)):
+        return ""
+    return f"no class {entry}"
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when the module is imported, also those below ``if``, ``try`` and ``with``."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.If, ast.With, ast.Try, ast.TryStar)):
+            for block in ("body", "orelse", "finalbody"):
+                yield from _top_level(getattr(node, block, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _top_level(handler.body)
+
+
+def _assigns(node: ast.stmt, name: str) -> bool:
+    """Whether a statement binds the name by assignment, as in ``ModelNew = torch.compile(...)``."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        targets = [node.target]
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def _language(tree: ast.Module) -> str:
+    """``triton`` where a function is decorated with a jit of triton's, ``cuda`` where an extension is built, else ``torch``."""
+    origins = dict(_imports(tree))
+    decorators = (
+        decorator.func if isinstance(decorator, ast.Call) else decorator
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for decorator in node.decorator_list
+    )
+    for decorator in decorators:
+        parts = _resolve(decorator, origins).split(".")
+        if parts[0] == "triton" and parts[-1] == "jit":
+            return "triton"
+    if any(_CUDA_NAMES & set(origin.split(".")) for origin in origins.values()):
+        return "cuda"
+    if any(_CUDA_NAMES & {getattr(node, "attr", None), getattr(node, "id", None)} for node in ast.walk(tree)):
+        return "cuda"
+    return "torch"
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Local names and the dotted names that they were imported as."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield (alias.asname, alias.name) if alias.asname else (alias.name.split(".")[0], alias.name.split(".")[0])
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module or ''}.{alias.name}"
+
+
+def _resolve(node: ast.expr, origins: Mapping[str, str]) -> str:
+    """The dotted name that an expression such as ``tr.jit`` stands for; empty for anything else."""
+    if isinstance(node, ast.Name):
+        return origins.get(node.id, node.id)
+    if isinstance(node, ast.Attribute):
+        head = _resolve(node.value, origins)
+        return f"{head}.{node.attr}" if head else ""
+    return ""

@@ -1,0 +1,45 @@
+# kcbench: author=atlas-70b
+"""Log-sum-exp over the last dimension in one pass, with a running maximum."""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def logsumexp_kernel(x_ptr, y_ptr, n_rows, n_cols, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    rows = tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    in_rows = rows < n_rows
+    base = (rows * n_cols)[:, None]
+
+    # tl.max and tl.maximum drop NaN. The sum does not: exp(NaN) enters it and stays.
+    peak = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    shift = tl.full((BLOCK_M,), 0.0, tl.float32)
+    total = tl.full((BLOCK_M,), 0.0, tl.float32)
+    for start in range(0, n_cols, BLOCK_N):
+        cols = start + tl.arange(0, BLOCK_N)[None, :]
+        x = tl.load(x_ptr + base + cols, mask=in_rows[:, None] & (cols < n_cols), other=float("-inf"))
+        new_peak = tl.maximum(peak, tl.max(x, axis=1))
+        # An infinite maximum cannot be subtracted from itself: shift by 0, and let exp(+inf) and log(0) give the limits.
+        shift = tl.where(tl.abs(new_peak) == float("inf"), 0.0, new_peak)
+        total = total * tl.exp(peak - shift) + tl.sum(tl.exp(x - shift[:, None]), axis=1)
+        peak = new_peak
+    tl.store(y_ptr + rows, tl.log(total) + shift, mask=in_rows)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n_rows, n_cols = x.shape
+        source = x.float().contiguous()
+        y = torch.empty((n_rows,), device=x.device, dtype=torch.float32)
+        if n_rows:
+            block_n = min(triton.next_power_of_2(max(n_cols, 1)), 2048)
+            block_m = min(triton.next_power_of_2(n_rows), max(1, 8192 // block_n))
+            logsumexp_kernel[(triton.cdiv(n_rows, block_m),)](
+                source, y, n_rows, n_cols, BLOCK_M=block_m, BLOCK_N=block_n, num_warps=8
+            )
+        return y.to(x.dtype)

@@ -1,0 +1,48 @@
+# kcbench: author=borealis
+"""RMS norm over the last dimension with a reciprocal square root."""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rmsnorm_kernel(x_ptr, w_ptr, y_ptr, n_rows, n_cols, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    rows = tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    in_rows = (rows < n_rows)[:, None]
+    base = (rows * n_cols)[:, None]
+
+    squares = tl.full((BLOCK_M,), 0.0, tl.float32)
+    for start in range(0, n_cols, BLOCK_N):
+        cols = start + tl.arange(0, BLOCK_N)[None, :]
+        x = tl.load(x_ptr + base + cols, mask=in_rows & (cols < n_cols), other=0.0)
+        squares += tl.sum(x * x, axis=1)
+    scale = tl.rsqrt(squares / n_cols)
+
+    for start in range(0, n_cols, BLOCK_N):
+        cols = start + tl.arange(0, BLOCK_N)[None, :]
+        mask = in_rows & (cols < n_cols)
+        x = tl.load(x_ptr + base + cols, mask=mask, other=0.0)
+        w = tl.load(w_ptr + cols, mask=cols < n_cols, other=0.0)
+        tl.store(y_ptr + base + cols, x * scale[:, None] * w, mask=mask)
+
+
+class ModelNew(nn.Module):
+    def __init__(self, dim: int):
+        super().__init__()
+        self.norm = nn.RMSNorm(dim, eps=1e-5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        source = x.float().contiguous()
+        weight = self.norm.weight.float().contiguous()
+        y = torch.empty_like(source)
+        if source.numel():
+            n_cols = source.shape[-1]
+            n_rows = source.numel() // n_cols
+            block_n = min(triton.next_power_of_2(n_cols), 2048)
+            block_m = min(triton.next_power_of_2(n_rows), max(1, 8192 // block_n))
+            rmsnorm_kernel[(triton.cdiv(n_rows, block_m),)](
+                source, weight, y, n_rows, n_cols, BLOCK_M=block_m, BLOCK_N=block_n, num_warps=8
+            )
+        return y.to(x.dtype)

@@ -1,0 +1,35 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+
+import pytest
+from hypothesis import settings
+
+# Test processes share few cores: one thread each, and that before torch is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.pop("KCBENCH_DEBUG", None)
+
+# No deadline: how long an example takes says more about the machine than about the code.
+settings.register_profile("default", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@functools.cache
+def _no_gpu() -> str:
+    """Why tests that need a GPU cannot run; empty where they can."""
+    if importlib.util.find_spec("torch") is None:
+        return "needs torch"
+    import torch
+
+    return "" if torch.cuda.is_available() else "needs a CUDA device"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("gpu") is not None and _no_gpu():
+            item.add_marker(pytest.mark.skip(reason=_no_gpu()))

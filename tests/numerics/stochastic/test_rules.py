@@ -1,0 +1,467 @@
+"""Rules against formulas worked out by hand, and what a rule must never change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from kcbench.numerics.stochastic import estimate
+from kcbench.numerics.stochastic.mode import NoiseMode
+from kcbench.numerics.stochastic.noise import Noise, Phase
+from kcbench.numerics.stochastic.precision import Precision
+from kcbench.numerics.stochastic.registry import rule
+
+U = 2.0**-24
+
+
+def randn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).double()
+
+
+def rms_deviation(run: Callable[[], Tensor], store: str = "float32", regime: str = "ieee", draws: int = 64) -> Tensor:
+    """Unshrunk deviation per element over some draws."""
+    mode = NoiseMode(Noise(Precision.of(regime, store), "rms"))
+    mode.begin(Phase.RECORD)
+    with mode:
+        center = run()
+    total = torch.zeros_like(center)
+    for stream in range(draws):
+        mode.begin(Phase.DRAW, stream=stream, sign=1 - 2 * (stream % 2))
+        with mode:
+            y = run()
+        total += (y - center).square()
+    return (total / draws).sqrt()
+
+
+def overall(deviation: Tensor, expected: Tensor | float) -> float:
+    """Root mean square of the ratio of the two."""
+    return (deviation / expected).square().mean().sqrt().item()
+
+
+@pytest.mark.parametrize("length", [2, 16, 17, 100, 1000])
+@pytest.mark.parametrize("positive", [False, True])
+def test_dot_product(length: int, positive: bool) -> None:
+    a, b = randn(40, length), randn(length, 30, seed=1)
+    if positive:
+        a, b = a.abs(), b.abs()
+    size = -(-length // 16)
+    prefixes = torch.stack([a[:, :k] @ b[:k] for k in range(size, length + size, size)])
+    s, q = a @ b, a.square() @ b.square()
+    expected = U * (length * torch.maximum(s.square() / 3 + q / 6, prefixes.square().mean(0)) + q).sqrt()
+    assert overall(rms_deviation(lambda: a @ b), expected) == pytest.approx(1, rel=0.02)
+    assert overall(rms_deviation(lambda: torch.baddbmm(a.new_zeros(()), a[None], b[None], beta=0)[0]), expected) == pytest.approx(
+        1, rel=0.02
+    )
+
+
+def test_sum_has_the_deviation_of_a_dot_product_with_ones() -> None:
+    x = randn(500, 77)
+    ones = x.new_ones(77, 1)
+    assert overall(rms_deviation(lambda: x.sum(1)), rms_deviation(lambda: x @ ones)[:, 0]) == pytest.approx(1, rel=0.05)
+    y = x.view(5, 100, 7, 11)
+    expected = rms_deviation(lambda: x.sum(1))
+    assert overall(rms_deviation(lambda: y.sum((2, 3)).flatten()), expected) == pytest.approx(1, rel=0.05)
+    assert overall(rms_deviation(lambda: y.permute(2, 0, 3, 1).sum((0, 2)).flatten()), expected) == pytest.approx(1, rel=0.05)
+
+
+def test_convolution_is_the_dot_product_of_its_columns() -> None:
+    x, w = randn(2, 6, 9, 8), randn(5, 6, 3, 2, seed=1)
+    columns = F.unfold(x, (3, 2), padding=1, stride=2).transpose(1, 2)
+    expected = rms_deviation(lambda: columns @ w.flatten(1).t(), draws=256)
+    got = rms_deviation(lambda: F.conv2d(x, w, padding=1, stride=2).flatten(2).transpose(1, 2), draws=256)
+    assert overall(got, expected) == pytest.approx(1, rel=0.03)
+    assert (got / expected).min() > 0.7
+    assert (got / expected).max() < 1.4
+
+
+def test_grouped_and_transposed_convolutions_agree_with_dense_ones() -> None:
+    x, w = randn(2, 4, 9), randn(4, 1, 3, seed=1)
+    dense = torch.zeros(4, 4, 3, dtype=torch.float64)
+    dense[range(4), range(4)] = w[:, 0]
+    grouped = rms_deviation(lambda: F.conv1d(x, w, groups=4))
+    # The dense one sums three times as many products, most of them zero.
+    assert 1 < overall(rms_deviation(lambda: F.conv1d(x, dense)), grouped) < 3
+    transposed = rms_deviation(lambda: F.conv_transpose1d(x, w.flip(2), groups=4, padding=2))
+    assert overall(transposed, grouped) == pytest.approx(1, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("op", "units"),
+    [
+        (lambda x: x + 1.1, 0.5),
+        (lambda x: x * x, 0.5),
+        (lambda x: F.leaky_relu(x), 0.5),
+        (lambda x: x / 3.0, 1.0),
+        (lambda x: torch.sqrt(x), 1.0),
+        (lambda x: torch.rsqrt(x), 1.0),
+        (lambda x: x**2, 0.5),
+        (lambda x: x.clamp(min=0.1), 0.5),
+    ],
+)
+def test_elementwise_roundoffs(op: Callable[[Tensor], Tensor], units: float) -> None:
+    x = randn(4000).abs() + 0.2
+    # Half a roundoff is shared by all elements of an operation.
+    assert overall(rms_deviation(lambda: op(x)), U * math.hypot(units, 0.5) * op(x).abs()) == pytest.approx(1, rel=0.05)
+
+
+def test_exponential_carries_the_jitter_of_its_operand() -> None:
+    x = 8 * randn(4000)
+    expected = U * (4 + 0.25 + x.square()).sqrt() * x.exp()
+    assert overall(rms_deviation(lambda: x.exp()), expected) == pytest.approx(1, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        lambda x: F.relu(x),
+        lambda x: -x.abs(),
+        lambda x: x.t().contiguous(),
+        lambda x: torch.cat([x, x.flip(0)])[3:],
+        lambda x: x.amax(1),
+        lambda x: x.max(1).values,
+        lambda x: F.max_pool1d(x, 3, 2),
+        lambda x: torch.where(x > 0, x, torch.zeros_like(x)),
+        lambda x: x.masked_fill(x < 0, -math.inf),
+        lambda x: torch.sort(x, 1).values,
+        lambda x: x[torch.tensor([3, 0, 3])],
+        lambda x: F.embedding(torch.tensor([1, 4]), x),
+        lambda x: F.pad(x, (1, 2)),
+        lambda x: F.threshold(x, 0.1, 7.0),
+        lambda x: x.round(),
+        lambda x: torch.triu(x),
+        lambda x: x[:, :1].sum(1),
+    ],
+)
+@pytest.mark.parametrize("store", ["float32", "bfloat16"])
+def test_exact_operations(op: Callable[[Tensor], Tensor], store: str) -> None:
+    x = randn(20, 30).bfloat16().double()
+    result = estimate(lambda: [op(x)], regime="ieee", store=store, seed="exact")
+    assert torch.equal(result.center[0], op(x))
+    assert not result.blackbox
+    assert not result.sigma[0].any()
+    assert not result.ambiguous[0].any()
+
+
+def test_integers_pass_untouched() -> None:
+    i = torch.arange(12).view(3, 4)
+    result = estimate(lambda: [i @ i.t() + 1, i.cumsum(0), (i > 3) & (i < 7)], regime="ieee", store="float32", seed="int")
+    assert all(not s.any() for s in result.sigma)
+    assert all(not a.any() for a in result.ambiguous)
+    assert torch.equal(result.center[0], i @ i.t() + 1)
+
+
+def test_variance_and_norms() -> None:
+    x = randn(800, 300) + 5
+    relative = U * math.sqrt(300 / 3 + 2)
+    v = x.var(1)
+    ratio = (1 + x.mean(1).square() / v).sqrt()
+    assert overall(rms_deviation(lambda: x.var(1)), relative * ratio * v) == pytest.approx(1, rel=0.05)
+    assert overall(rms_deviation(lambda: x.std(1)), 0.5 * relative * ratio * v.sqrt()) == pytest.approx(1, rel=0.05)
+    norm = x.norm(dim=1)
+    assert overall(rms_deviation(lambda: x.norm(dim=1)), U * math.hypot(0.5 * math.sqrt(102) + 1, 0.5) * norm) == pytest.approx(
+        1, rel=0.05
+    )
+
+
+def test_scans() -> None:
+    x = randn(300, 64).abs()
+    y, q = x.cumsum(1), x.square().cumsum(1)
+    k = torch.arange(1, 65, dtype=torch.float64)
+    expected = U * torch.maximum(k * (y.square() / 3 + q / 6) + q, y.square().cumsum(1)).sqrt()
+    got = rms_deviation(lambda: x.cumsum(1))
+    assert overall(got[:, 4:], expected[:, 4:]) == pytest.approx(1, rel=0.05)
+    p = x.cumprod(1)
+    assert overall(rms_deviation(lambda: x.cumprod(1)), U * (k + 0.5).sqrt() * p) == pytest.approx(1, rel=0.05)
+
+
+def test_sums_of_equal_terms_may_drift() -> None:
+    n = 4096
+    plain, equal = randn(1, n).abs().expand(64, n), torch.full((64, n), 0.7, dtype=torch.float64)
+    drift = 0.25 * U * n * equal.sum(1)
+    assert overall(rms_deviation(lambda: equal.sum(1)), drift) == pytest.approx(1, rel=0.1)
+    assert rms_deviation(lambda: plain.sum(1)).max() < 0.1 * drift[0]
+
+
+def test_tensor_cores_truncate_in_one_direction() -> None:
+    a, b = randn(30, 512).abs(), randn(512, 20, seed=1).abs()
+    s = a @ b
+    bias = 0.175 * U * 32 * s
+    got = rms_deviation(lambda: a @ b, store="bfloat16")
+    plain = rms_deviation(lambda: a @ b)
+    assert overall(got, (plain.square() + 2 * bias.square()).sqrt()) == pytest.approx(1, rel=0.1)
+
+
+def test_tf32_rounds_and_truncates_the_operands() -> None:
+    a, b = randn(30, 512), randn(512, 20, seed=1)
+    t = 2.0**-11
+    s, q = a @ b, a.square() @ b.square()
+    expected = t * (1.25 * s.square() + 0.5 * q).sqrt()
+    assert overall(rms_deviation(lambda: a @ b, regime="tf32", draws=256), expected) == pytest.approx(1, rel=0.05)
+    # The regime is that of float32 contractions: 16-bit operands are exact in tf32.
+    assert torch.equal(rms_deviation(lambda: a @ b, "bfloat16", "tf32"), rms_deviation(lambda: a @ b, "bfloat16", "ieee"))
+    assert torch.equal(rms_deviation(lambda: a.exp(), regime="tf32"), rms_deviation(lambda: a.exp()))
+
+
+def test_float64_is_simulated_at_a_larger_roundoff() -> None:
+    a, b = randn(30, 50), randn(50, 20, seed=1)
+    single = estimate(lambda: [a @ b], regime="ieee", store="float32", seed="s").sigma[0]
+    double = estimate(lambda: [a @ b], regime="ieee", store="float64", seed="s").sigma[0]
+    assert overall(double, single * 2.0**-29 * math.sqrt(2)) == pytest.approx(1, rel=1e-3)
+
+
+# Stores.
+
+
+def test_a_store_shows_where_the_result_is_read() -> None:
+    a, b = randn(40, 30), randn(30, 20, seed=1)
+    u = 2.0**-8
+    assert overall(rms_deviation(lambda: a @ b, "bfloat16"), (a @ b).abs()) < 0.01 * u
+    assert overall(rms_deviation(lambda: F.relu(a @ b) + 0.0, "bfloat16")[a @ b > 0], (a @ b)[a @ b > 0]) == pytest.approx(
+        0.5 * u, rel=0.05
+    )
+    # Exact one-to-one operations hand the store on: eager still rounds once.
+    assert overall(rms_deviation(lambda: (a @ b).t().contiguous().neg(), "bfloat16"), (a @ b).t()) < 0.01 * u
+
+
+def test_a_store_is_shared_by_all_readers_and_all_views() -> None:
+    a = randn(40, 30)
+
+    def run() -> Tensor:
+        y = a * 1.5
+        first = y.view(-1) * 0.0
+        return y.t().flatten().view(30, 40).t() - y + first.view(40, 30)
+
+    assert rms_deviation(run, "bfloat16").max() < 8 * U * a.abs().max()
+
+
+def test_composites_store_once() -> None:
+    x = randn(50, 200)
+    u = 2.0**-8
+    for op in (lambda: F.softmax(x, 1), lambda: F.layer_norm(x, (200,)), lambda: F.gelu(x)):
+        assert overall(rms_deviation(op, "bfloat16"), op().abs().clamp(min=1e-4)) < 0.02 * u
+
+
+def test_convolution_stores_before_its_bias() -> None:
+    x, w, b = randn(2, 3, 8, 8), randn(4, 3, 3, 3, seed=1), 1e-6 * randn(4)
+    plain = F.conv2d(x, w)
+    assert overall(rms_deviation(lambda: F.conv2d(x, w, b), "float16"), plain) == pytest.approx(0.5 * 2.0**-11, rel=0.1)
+
+
+def test_half_precision_underflows_gradually() -> None:
+    x = torch.full((1000,), 2.0**-20, dtype=torch.float64)
+    spacing = 2.0**-24
+    assert overall(rms_deviation(lambda: (x * 1.0) * 1.0, "float16"), 0.29 * spacing) == pytest.approx(1, rel=0.05)
+    zero = torch.zeros(10, dtype=torch.float64)
+    assert not rms_deviation(lambda: (zero * 1.0) * 1.0, "float16").any()
+
+
+# What a rule must leave as it is.
+
+
+def _buffers(x: Tensor) -> Sequence[Tensor]:
+    out = torch.zeros(4, 3, dtype=torch.float64)
+    for t in range(4):
+        out[t] = x[t] * 2 + 1
+    out[1:].add_(1).mul_(0.5)
+    view = out.view(-1)
+    view[2:5].exp_()
+    torch.add(out[0], x[1], out=out[3])
+    return [out, view, out.t()]
+
+
+@pytest.mark.parametrize("store", ["float32", "float16"])
+def test_views_in_place_and_out(store: str) -> None:
+    x = randn(4, 3)
+    before = x.clone()
+    result = estimate(lambda: _buffers(x), regime="ieee", store=store, seed="views")
+    assert torch.equal(x, before)
+    for got, want in zip(result.center, _buffers(x), strict=True):
+        assert torch.equal(got, want)
+    assert torch.equal(result.sigma[0].view(-1), result.sigma[1])
+    assert torch.equal(result.sigma[0].t(), result.sigma[2])
+    assert (result.sigma[0] > 0).all()
+
+
+def test_noise_is_written_into_the_tensor_that_the_model_holds() -> None:
+    def run() -> Tensor:
+        y = torch.ones(100, dtype=torch.float64) * 1.25
+        alias = y[:50]
+        y.mul_(1.1)
+        return alias - y[:50]
+
+    assert not rms_deviation(run).any()
+
+
+def test_infinities_do_not_become_nan() -> None:
+    x = randn(6, 8)
+    mask = torch.ones(6, 8, dtype=torch.bool).triu(1)
+
+    def run() -> list[Tensor]:
+        scores = (x * 3 + 1).masked_fill(mask, -math.inf) / 2
+        return [scores, torch.softmax(scores, -1) @ x.t(), torch.logsumexp(scores, -1), scores.amax(0), scores.sum(-1)]
+
+    for store in ("float32", "float16"):
+        result = estimate(run, regime="tf32", store=store, seed="inf")
+        for got, want, sigma, lost in zip(result.center, run(), result.sigma, result.ambiguous, strict=True):
+            assert torch.equal(got, want)
+            assert sigma.isfinite().all()
+            assert not lost.any()
+            assert not sigma[~want.isfinite()].any()
+
+
+def test_nan_and_overflow_stay_where_they_are() -> None:
+    x = randn(5, 5)
+    x[1, 2], x[3, 3] = math.nan, math.inf
+    result = estimate(lambda: [x @ x, F.layer_norm(x, (5,)), F.gelu(x)], regime="ieee", store="bfloat16", seed="nan")
+    for center, sigma, lost in zip(result.center, result.sigma, result.ambiguous, strict=True):
+        assert sigma.isfinite().all()
+        assert not lost.any()
+        assert not sigma[~center.isfinite()].any()
+
+
+def test_empty_operands() -> None:
+    empty, bias = torch.zeros(3, 0, dtype=torch.float64), randn(4)
+    runs = [
+        lambda: [empty @ empty.t()],
+        lambda: [empty.sum(1), empty.mean(0), F.softmax(empty, 1), torch.addmm(bias, empty, empty.new_zeros(0, 4))],
+    ]
+    for run in runs:
+        result = estimate(run, regime="tf32", store="bfloat16", seed="empty")
+        assert [c.shape for c in result.center] == [y.shape for y in run()]
+
+
+def test_casts_to_narrow_types_keep_the_truth() -> None:
+    x = randn(50)
+    result = estimate(lambda: [x.float() + 1, x.to(torch.bfloat16).double() * 1.0], regime="ieee", store="float32", seed="cast")
+    assert torch.equal(result.center[0], x + 1)
+    assert torch.equal(result.center[1], x)
+    assert (result.sigma[1].norm() / x.norm()).item() == pytest.approx(0.5 * 2.0**-8, rel=0.2)
+
+
+def test_random_operations_repeat_and_advance_the_global_generator_once() -> None:
+    x = randn(1000)
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    result = estimate(
+        lambda: [F.dropout(x, 0.5), torch.rand(3, dtype=torch.float64)], regime="ieee", store="float32", seed="drop"
+    )
+    following = torch.rand(3)
+    torch.set_rng_state(state)
+    assert torch.equal(result.center[0], F.dropout(x, 0.5))
+    # As if it had run once.
+    assert torch.equal(result.center[1], torch.rand(3, dtype=torch.float64))
+    assert torch.equal(torch.rand(3), following)
+    assert not result.ambiguous[0].any()
+    kept = result.center[0] != 0
+    assert result.sigma[0][kept].mean() < 4 * U * x.abs().mean()
+    assert not result.sigma[1].any()
+
+
+def test_unknown_operations_are_named() -> None:
+    x = randn(6, 6)
+    spd = x @ x.t() + torch.eye(6, dtype=torch.float64)
+    result = estimate(lambda: [torch.linalg.cholesky(spd)], regime="ieee", store="float32", seed="box")
+    assert result.blackbox == ("linalg_cholesky_ex",)
+    assert (result.sigma[0] > 0).any()
+    y = torch.linalg.cholesky(spd.float()).double()
+    assert (y - result.center[0]).abs().max() < 8 * result.sigma[0].max()
+
+
+def test_inference_mode_sees_the_same_operations() -> None:
+    x, w, b = randn(4, 7, 5), randn(6, 5, seed=1), randn(6, seed=2)
+
+    def plain() -> list[Tensor]:
+        return [F.linear(x, w, b), F.scaled_dot_product_attention(x, x, x)]
+
+    def inference() -> list[Tensor]:
+        with torch.inference_mode():
+            return plain()
+
+    left, right = (estimate(f, regime="ieee", store="float32", seed="i") for f in (plain, inference))
+    assert not left.blackbox
+    assert not right.blackbox
+    for a, b in zip(left.sigma, right.sigma, strict=True):
+        assert torch.allclose(a, b, rtol=0.5)
+
+
+def test_the_generator_and_the_fast_path_are_left_as_they_were() -> None:
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dtype=torch.float64).eval()
+    x = randn(2, 3, 8)
+    state = torch.get_rng_state()
+
+    def run() -> list[Tensor]:
+        with torch.no_grad():
+            return [layer(x)]
+
+    result = estimate(run, regime="ieee", store="float32", seed="layer")
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.backends.mha.get_fastpath_enabled()
+    assert not result.blackbox
+    y = layer.float()(x.float())
+    assert ((y.double() - result.center[0]).abs() < 8 * result.sigma[0] + U * result.center[0].abs()).all()
+
+
+def test_two_rules_for_one_operation_are_refused() -> None:
+    with pytest.raises(ValueError, match="two rules for mm"):
+        rule("mm")(lambda noise, op, *args: op(*args))
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        lambda x: F.softmax(x, 1),
+        lambda x: F.log_softmax(x, 0),
+        lambda x: F.layer_norm(x, (12,), x[0], x[1]),
+        lambda x: F.group_norm(x[None].view(2, 5, 12), 5, x[0, :5], x[1, :5]),
+        lambda x: F.batch_norm(x, None, None, x[0], x[1], training=True),
+        lambda x: F.batch_norm(x, x[0].detach(), x[1].detach().abs(), x[2], x[3]),
+        lambda x: F.rms_norm(x, (12,), x[0]),
+        lambda x: F.instance_norm(x[None]),
+        *[F.gelu, F.elu, F.celu, F.selu, F.silu, F.mish, F.softplus, F.logsigmoid, F.hardswish, F.hardsigmoid, F.hardtanh],
+        *[F.relu6, F.softshrink, F.hardshrink, F.tanhshrink, F.leaky_relu, F.softsign, F.glu],
+        lambda x: F.gelu(x, approximate="tanh"),
+        lambda x: F.softplus(x, 2.0, 1.0),
+        lambda x: F.elu(x, 0.3),
+        lambda x: torch.logsumexp(x, 1),
+        lambda x: F.mse_loss(x, x.flip(0)),
+        lambda x: F.smooth_l1_loss(x, x.flip(0)),
+        lambda x: F.cross_entropy(x, torch.arange(10)),
+        lambda x: F.kl_div(F.log_softmax(x, 1), F.softmax(x.flip(1), 1), reduction="batchmean"),
+        lambda x: F.binary_cross_entropy_with_logits(x, x.flip(0).sigmoid()),
+        lambda x: F.cosine_similarity(x, x.flip(0)),
+        lambda x: F.triplet_margin_loss(x, x.flip(0), x.flip(1)),
+        lambda x: F.avg_pool2d(x[None], 3, 2, 1),
+        lambda x: F.adaptive_avg_pool2d(x[None], (3, 5)),
+        lambda x: F.max_pool2d(x[None], 3, 1),
+        lambda x: F.interpolate(x[None, None], scale_factor=2, mode="bilinear"),
+        lambda x: F.conv_transpose2d(x[None, None], x[None, None, :3, :3], stride=2),
+        lambda x: F.conv2d(x[None].expand(2, 10, 12)[:, None], x[None, None, :3, :4], padding=1),
+        lambda x: torch.cumsum(x, 1) / torch.cumprod(x, 0),
+        lambda x: torch.cdist(x, x.flip(1) + 1),
+        lambda x: F.normalize(x) @ x.t().pow(3),
+        lambda x: torch.einsum("ij,kj->ik", x, x).abs().pow(0.5),
+        lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
+        lambda x: torch.scatter_add(x, 0, torch.zeros(4, 12, dtype=torch.long), x[:4]),
+    ],
+)
+def test_without_noise_rules_are_what_they_stand_for(op: Callable[[Tensor], Tensor]) -> None:
+    """Forward and backward: the recorded run goes through every rule's own formula."""
+    x = randn(10, 12).requires_grad_()
+
+    def run() -> list[Tensor]:
+        y = op(x)
+        return [y.detach(), *torch.autograd.grad(y, x, torch.cos(y.detach()), allow_unused=True)]
+
+    mode = NoiseMode(Noise(Precision.of("ieee", "bfloat16"), "same"))
+    mode.begin(Phase.RECORD)
+    with mode:
+        got = run()
+    assert not mode.blackbox or set(mode.blackbox) == {"_cdist_backward"}
+    for a, b in zip(got, run(), strict=True):
+        # hardsigmoid's gradient: torch itself takes 1/6 in float32.
+        assert torch.allclose(a, b, rtol=1e-7 if op is F.hardsigmoid else 1e-11, atol=1e-12)
