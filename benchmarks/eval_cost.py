@@ -2,8 +2,8 @@
 
     python benchmarks/eval_cost.py [--device cpu|cuda] [--jobs N] [PATH ...]
 
-Each submission is scored through its real worker. The oracle's share (truth, noise, eager behaviour) is paid by the first submission of a
-task and shared by the others, so both the median and the first-of-task median are printed.
+Each submission is scored through its real worker. The oracle's share (truth, noise, eager behaviour) is paid by the first
+submission of a task and shared by the others, so both the median and the first-of-task median are printed.
 """
 
 from __future__ import annotations

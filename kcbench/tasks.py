@@ -81,4 +81,3 @@ def _suggestion(task_id: str, known: list[str]) -> str:
     if close:
         return f"did you mean {' or '.join(dict.fromkeys(close))}?"
     return f"the tasks are {', '.join(known)}" if known else "the folder holds no task"
-

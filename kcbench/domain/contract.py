@@ -70,6 +70,8 @@ class Reduction:
     """Factors of the reduction length N: axis names and numbers."""
     operands: tuple[Operand, ...] = ()
     """Where the reduced axis lies in each operand."""
+    exact: bool = True
+    """Every legal algorithm keeps small integers exact; False where transforms (Winograd, FFT) are legal."""
     linear: bool = False
     """The output is a linear function of the inputs given the parameters, so exact integers stay exact."""
     permutable: bool = False
@@ -129,7 +131,7 @@ class Contract:
     """Outputs may alias inputs."""
     gradient: Gradient | None
     memory_factor: float
-    """Peak extra device memory allowed, in multiples of the bytes of inputs, parameters and outputs together (plus 32 MiB)."""
+    """Peak extra device memory allowed, in multiples of the bytes of inputs, parameters and outputs together (plus 64 MiB)."""
     noise_factor: float
     """What the eager model's rounding noise is multiplied by: 1, unless kernels in practice use an algorithm that rounds more
     than eager's. The reason says which, and why that much."""
@@ -193,6 +195,7 @@ class Contract:
             else Reduction(
                 length=tuple(reduction["length"]),
                 operands=_operands(reduction.get("operands", ())),
+                exact=reduction.get("exact", True),
                 linear=reduction.get("linear", False),
                 permutable=reduction.get("permutable", False),
                 output_dim=reduction.get("output_dim"),

@@ -22,7 +22,7 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "uniform": {"kind": "uniform"},
     "negative": {"kind": "uniform", "low": -2.0, "high": 0.0},
     "lognormal": {"kind": "lognormal"},
-    "sparse": {"kind": "sparse"},
+    "sparse": {"kind": "sparse", "density": 0.5},
     "constant": {"kind": "constant", "value": 0.75},
     "ramp": {"kind": "ramp"},
     "integers": {"kind": "integers", "low": -4, "high": 4},

@@ -14,7 +14,19 @@ from torch import Tensor
 from kcbench.domain.probe import Probe, Recipe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, ordinary_inputs
-from kcbench.gates.compare import FAILED, INVALID, PASSED, Check, conclude, element, finite, outputs_of, reachable, where
+from kcbench.gates.compare import (
+    FAILED,
+    INVALID,
+    PASSED,
+    Check,
+    conclude,
+    element,
+    finite,
+    outputs_of,
+    reachable,
+    transform_slack,
+    where,
+)
 from kcbench.gates.designed import designed
 from kcbench.numerics.formats import format_of, round_to
 from kcbench.numerics.stochastic import KAPPA
@@ -106,7 +118,7 @@ def _pair_ratio(
         dtype = str(x.dtype).removeprefix("torch.")
         left, right = x.to(torch.float64), y.to(torch.float64)
         facts = format_of(dtype)
-        tolerance = torch.zeros_like(t)
+        tolerance = 2 * transform_slack(ctx, plain, truth)[index]
         if not exact:
             sigma = ctx.oracle.estimate(plain).sigma[index]
             tolerance = KAPPA * math.sqrt(2) * sigma + 2 * (facts.u * t.abs() + facts.eta)

@@ -80,7 +80,7 @@ def _narrowing(ctx: JudgeContext, check: Check) -> str:
     """``tf32`` when every wrong value is the truth cut or rounded to ten fraction bits; ``narrowed`` otherwise."""
     output = int(check.evidence.get("output", 0))
     outputs = outputs_of(ctx.seen(check.probe))
-    if check.evidence.get("kind") != "bits" or output >= len(outputs):
+    if check.evidence.get("kind") not in ("bits", "value") or output >= len(outputs):
         return "narrowed"
     got, want = outputs[output].to(torch.float64), ctx.oracle.truth(check.probe)[output]
     wrong = got != want

@@ -175,9 +175,7 @@ class TaskOracle:
         cotangents = self.cotangents(probe)
 
         def run() -> tuple[Tensor, ...]:
-            _, grads = eager.vjp(
-                lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, cotangents
-            )
+            _, grads = eager.vjp(lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, cotangents)
             return tuple(torch.zeros_like(leaves[n]) if g is None else g for n, g in grads.items())
 
         return self._noise(run, probe, f"{self.seed}/{probe.id}/gradient")

@@ -13,7 +13,7 @@ class Model(nn.Module):
         return F.scaled_dot_product_attention(q, k, v)
 
 
-batch_size = 16
+batch_size = 4
 num_heads = 16
 seq_len = 1024
 head_dim = 64

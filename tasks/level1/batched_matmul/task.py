@@ -15,7 +15,7 @@ class Model(nn.Module):
 batch_size = 32
 M = 512
 K = 1024
-N = 2048
+N = 768
 
 
 def get_inputs():

@@ -13,7 +13,7 @@ class Model(nn.Module):
         return self.conv(x)
 
 
-batch_size = 16
+batch_size = 8
 in_channels = 64
 out_channels = 128
 height = 128

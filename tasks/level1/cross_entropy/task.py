@@ -13,7 +13,7 @@ class Model(nn.Module):
         return F.cross_entropy(predictions, targets)
 
 
-batch_size = 16384
+batch_size = 4096
 num_classes = 4096
 
 

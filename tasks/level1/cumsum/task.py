@@ -13,7 +13,7 @@ class Model(nn.Module):
         return torch.cumsum(x, dim=self.axis)
 
 
-batch_size = 2048
+batch_size = 512
 dim = 32768
 
 

@@ -13,7 +13,7 @@ class Model(nn.Module):
         return F.gelu(x)
 
 
-batch_size = 4096
+batch_size = 1024
 dim = 16384
 
 

@@ -14,7 +14,7 @@ class Model(nn.Module):
 
 
 batch_size = 16
-seq_len = 1024
+seq_len = 256
 dim = 4096
 
 

@@ -13,8 +13,8 @@ class Model(nn.Module):
 
 
 M = 2048
-K = 8192
-N = 4096
+K = 4096
+N = 3072
 
 
 def get_inputs():

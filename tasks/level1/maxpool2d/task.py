@@ -13,7 +13,7 @@ class Model(nn.Module):
         return self.pool(x)
 
 
-batch_size = 16
+batch_size = 4
 channels = 64
 height = 256
 width = 224

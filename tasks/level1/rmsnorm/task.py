@@ -13,7 +13,7 @@ class Model(nn.Module):
         return self.norm(x)
 
 
-batch_size = 8192
+batch_size = 2048
 dim = 8192
 
 

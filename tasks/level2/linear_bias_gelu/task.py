@@ -14,7 +14,7 @@ class Model(nn.Module):
         return F.gelu(self.linear(x))
 
 
-batch_size = 8192
+batch_size = 2048
 in_features = 4096
 out_features = 6144
 
