@@ -23,7 +23,8 @@ def list_tasks(root: Path | None = None) -> list[str]:
         Ids such as ``level1/softmax``. A folder counts as a task when it holds a ``task.py``.
     """
     folder = (root or data_root()) / "tasks"
-    return sorted(f"{path.parent.parent.name}/{path.parent.name}" for path in folder.glob("*/*/task.py"))
+    found = (f"{path.parent.parent.name}/{path.parent.name}" for path in folder.glob("*/*/task.py"))
+    return sorted(found, key=lambda name: (len(name.partition("/")[0]), name))
 
 
 def load_task(task_id: str, root: Path | None = None) -> Task:
