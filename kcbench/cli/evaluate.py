@@ -38,7 +38,7 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder; runs/<time> if not given.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, or with the latest one.")] = False,
     device: DeviceOption = Device.auto,
-    jobs: JobsOption = 1,
+    jobs: JobsOption = None,
     seed: SeedOption = None,
     json: JsonOption = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a submission is refused.")] = False,

@@ -31,7 +31,9 @@ class Bounds(StrEnum):
 
 DeviceOption = Annotated[Device, typer.Option(help="Where kernels run; on the CPU, Triton kernels run on its interpreter.")]
 BoundsOption = Annotated[Bounds, typer.Option(help="Error model of the value gates; classic is the published 4*eps*sqrt(N).")]
-JobsOption = Annotated[int, typer.Option(metavar="N", min=1, help="Submissions scored at the same time.")]
+JobsOption = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Submissions scored at the same time; by default the cores, at most 4.")
+]
 SeedOption = Annotated[
     str | None, typer.Option(metavar="N", help="Secret of the run: same seed, same verdicts. Drawn if not given.")
 ]

@@ -13,7 +13,7 @@ from kcbench.errors import KcbenchError
 
 def redteam(
     device: DeviceOption = Device.auto,
-    jobs: JobsOption = 1,
+    jobs: JobsOption = None,
     seed: SeedOption = None,
     task: Annotated[str | None, typer.Option(metavar="ID", help="Only kernels for this task.")] = None,
     only: Annotated[str, typer.Option(metavar="TEXT", help="Only kernels whose id contains this text.")] = "",

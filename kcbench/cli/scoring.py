@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
@@ -34,7 +35,7 @@ def make_options(
     *,
     seed: str,
     device: str,
-    jobs: int,
+    jobs: int | None,
     bounds: str = "stochastic",
     gates: tuple[str, ...] = (),
     legacy: tuple[str, ...] | None = None,
@@ -46,7 +47,7 @@ def make_options(
     Args:
         seed: Secret of the run.
         device: ``auto``, ``cpu`` or ``cuda``.
-        jobs: Submissions scored at the same time.
+        jobs: Submissions scored at the same time; None for as many as there are cores, at most four.
         bounds: Error model of the value gates.
         gates: Gates to judge; empty for all.
         legacy: Legacy checks to run; None for all.
@@ -72,7 +73,7 @@ def make_options(
     return Options(
         seed=seed,
         device=resolve_device(device),
-        jobs=jobs,
+        jobs=jobs or min(len(os.sched_getaffinity(0)), 4),
         bounds=bounds,
         gates=gates,
         legacy=LEGACY if legacy is None else legacy,

@@ -14,12 +14,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = sorted((ROOT / "kcbench" / "redteam").glob("*/*relu*/*.py")) + sorted((ROOT / "kcbench" / "redteam").glob("broken/*/level1_relu.py"))
+KERNELS = sorted((ROOT / "kcbench" / "redteam").glob("*/*relu*/*.py")) + sorted(
+    (ROOT / "kcbench" / "redteam").glob("broken/*/level1_relu.py")
+)
 
 
 def kcbench(*args: str, **options: object) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "kcbench", "eval", *args, "--device", "cpu", "--seed", "resume", "--legacy", "none", "--quiet"]
-    return subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, **options)
+    command = [
+        sys.executable,
+        "-m",
+        "kcbench",
+        "eval",
+        *args,
+        "--device",
+        "cpu",
+        "--seed",
+        "resume",
+        "--legacy",
+        "none",
+        "--quiet",
+    ]
+    return subprocess.Popen(
+        command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, **options
+    )
 
 
 def results(folder: Path) -> dict[str, str]:
@@ -35,7 +52,12 @@ def results(folder: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_a_run_killed_at_five_random_moments_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
-    torch_only = [path for path in KERNELS if "triton" not in path.name and "nondeterministic" not in str(path)]
+    # Left out: kernels whose wrong answers follow from where memory happens to lie.
+    torch_only = [
+        path
+        for path in KERNELS
+        if "triton" not in path.name and path.parent.name not in ("cached_result", "no_op_via_side_channel")
+    ]
     source = tmp_path / "kernels" / "level1" / "relu"
     source.mkdir(parents=True)
     for number in range(40):
