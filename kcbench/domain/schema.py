@@ -157,7 +157,12 @@ def _senseless(data: Any, schema: str) -> Iterator[Problem]:
 
 def _problem(error: ValidationError) -> Problem:
     say = _MESSAGES.get(str(error.validator), _fallback)
-    return Problem(error.json_path, say(error))
+    return Problem(_one_line(error.json_path), _one_line(say(error)))
+
+
+def _one_line(text: str) -> str:
+    """The text with everything that could break the line, or hide in it, written as an escape: keys come from the file."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _show(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kcbench.domain import verdict as v
@@ -348,9 +348,10 @@ def test_missing_file(tmp_path: Path) -> None:
         read_json(tmp_path)
 
 
+@example({"\n": None, "\x85": {"\u2028": 0}})
 @given(values)
 def test_any_data_gives_one_line(data: Any) -> None:
     for name in SCHEMAS:
         for problem in problems(data, name):
             assert problem.path.startswith("$")
-            assert "\n" not in str(problem)
+            assert len(str(problem).splitlines()) == 1
