@@ -71,8 +71,10 @@ def _check_form(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -
     """Plain tensors, in the structure, dtype and shape of the eager model."""
     gone = reachable(ctx, probe)
     if gone is not None:
-        # A call that raises is the business of CMP-03 (crash); here it only cannot be checked.
-        return Check(probe, FAILED if gone.status == FAILED else gone.status, gone.reason)
+        # Only the guard constructs a second instance, so it cannot leave a call that ends without a result to the other gates.
+        if gone.status == FAILED:
+            findings.setdefault("unfinished", gone.finding("unfinished"))
+        return gone
     seen, eager = ctx.seen(probe), ctx.oracle.eager(probe)
     if not eager.ok:
         return Check(probe, "invalid", "the eager model raises")

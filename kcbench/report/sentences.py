@@ -44,7 +44,7 @@ SENTENCES: Mapping[str, Sentence] = MappingProxyType(
         ),
         "GUARD.unfinished": Sentence(
             "All calls of the run must come back within the limits of time and memory",
-            "The kernel ended the run before its last call",
+            "The kernel ended a call, or the run, without a result",
         ),
         "CMP-01.value": Sentence(
             "For every distribution, scale and sign of the inputs, each output must lie within the derived rounding bound around "

@@ -190,6 +190,17 @@ def test_order_dependent_bytes_and_aliases_are_refused(oracles) -> None:
         assert [finding.code for finding in verdict.findings] == [code]
 
 
+def test_an_exception_that_only_one_gate_can_meet_is_refused(judge) -> None:
+    def second_instance_raises(probe, inputs, outputs):
+        return Observation("raised", raised=Raised("RuntimeError", "built twice")) if probe.world.instance == "fresh" else outputs
+
+    def second_run_raises(probe, inputs, outputs):
+        return Observation("raised", raised=Raised("RuntimeError", "called twice")) if probe.world.repeats > 1 else outputs
+
+    assert judge("GUARD", "level1/relu", second_instance_raises).code == "unfinished"
+    assert judge("ORD-02", "level1/relu", second_run_raises).code == "nondeterministic"
+
+
 @pytest.mark.parametrize(
     ("metadata", "code"),
     [
