@@ -60,6 +60,8 @@ class PlanContext:
     """The submission is a Triton kernel that runs on the interpreter: no tensor cores, no device."""
     redraw: bool = True
     """Parameters are redrawn by name; False where the submission does not expose the task's names, or packs its weights."""
+    packs: bool = False
+    """The submission says that it packs its weights in the constructor."""
     full_sizes: Mapping[str, int] = field(default_factory=dict)
     """The task's own (benchmark) sizes, which a kernel may have been tuned for."""
 
@@ -151,6 +153,8 @@ def item_recipe(contract: Contract, name: str) -> Recipe:
         return {"kind": "index", "high": item.bound}
     if item.kind == "scalar":
         return {"kind": "constant", "value": item.value}
+    if item.kind == "given":
+        return {"kind": "problem"}
     return item.recipe
 
 

@@ -11,7 +11,19 @@ import torch
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext
-from kcbench.gates.compare import FAILED, INVALID, PASSED, SKIPPED, Check, conclude, element, finite, reachable, where
+from kcbench.gates.compare import (
+    FAILED,
+    INVALID,
+    PASSED,
+    SKIPPED,
+    Check,
+    check_value,
+    conclude,
+    element,
+    finite,
+    reachable,
+    where,
+)
 from kcbench.numerics.formats import decode, format_of
 from kcbench.numerics.stochastic import KAPPA, z_score
 
@@ -45,6 +57,10 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
         checks.append(check)
         if check.status == FAILED and not findings:
             findings.append(check.finding(code))
+        # A call that is differentiated may take a path of its own, and its value counts as well.
+        value = check_value(ctx, probe) if check.status != FAILED else check
+        if value.status == FAILED and value is not check and all(finding.code != "forward" for finding in findings):
+            findings.append(value.finding("forward"))
     return conclude("CMP-02", findings, checks, nothing="no gradient could be taken")
 
 
@@ -55,7 +71,8 @@ def _check(ctx: JudgeContext, probe: Probe, required: bool) -> tuple[Check, str]
         return gone, "vjp"
     wanted = ctx.oracle.gradient_names(probe)
     offered = {name for name in wanted if seen.gradients.get(name) is not None}
-    over_inputs = {name for name in wanted if name.startswith("input:")}
+    # Where no input may be varied the contract asks for parameters alone.
+    over_inputs = {name for name in wanted if name.startswith("input:")} or set(wanted)
     if seen.gradient_status == "raised":
         message = seen.raised.message if seen.raised else ""
         evidence = {**where(probe), "kind": "missing-gradient", "message": message, "gradients": list(wanted)}
@@ -135,4 +152,4 @@ def _ratio(got: torch.Tensor, want: torch.Tensor, sigma: torch.Tensor, floor: fl
     return torch.nan_to_num(z_score(error, want, sigma, dtype=dtype), nan=math.inf) / KAPPA
 
 
-GATE = Gate(id="CMP-02", title="gradient", tolerance_free=False, codes=("vjp", "missing"), plan=plan, judge=judge)
+GATE = Gate(id="CMP-02", title="gradient", tolerance_free=False, codes=("vjp", "missing", "forward"), plan=plan, judge=judge)

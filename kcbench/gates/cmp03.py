@@ -7,7 +7,7 @@ layout.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kcbench.domain.contract import Axis
 from kcbench.domain.probe import Probe, World
@@ -17,7 +17,11 @@ from kcbench.gates.compare import FAILED, Check, check_value, conclude
 
 TILES = (129, 127, 33, 32, 31, 2, 1)
 """The neighbourhood of the common tile edges, two and one; falling, so that a workspace kept from a larger call shows."""
+WHOLE = (128, 64, 32, 16)
+"""Tiles that all axes fill at once, the largest that is affordable."""
 LAYOUTS = ("transposed", "strided", "offset")
+IMAGE_RANKS = (4, 5)
+"""Inputs with as many dimensions are also laid out with the channels last, a memory format of torch's."""
 BUDGET = 1 << 17
 """Most elements that an input may have when an axis is stretched."""
 INTERPRETED_BUDGET = 1 << 15
@@ -25,11 +29,14 @@ INTERPRETED_BUDGET = 1 << 15
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
-    """Each varying axis through its edges and around the benchmarked size; all at their least; the legacy sizes; layouts."""
+    """Each varying axis through its edges and around the benchmarked size; all whole tiles; all at their least; layouts."""
     contract = ctx.contract
     varying = {name: axis for name, axis in contract.axes.items() if axis.varies}
     least = {name: _least(axis) for name, axis in varying.items()}
     probes = [probe for name, axis in varying.items() for probe in _edges(ctx, name, axis, least)]
+    whole = next((sizes for tile in WHOLE if (sizes := _whole(varying, tile)) and _elements(ctx, sizes) <= _budget(ctx)), None)
+    if whole is not None:
+        probes.append(_sized(ctx, whole, label=f"whole tiles of {max(whole.values())}"))
     if len(least) > 1:
         probes.append(_sized(ctx, least, label="all axes at their least"))
     for name, axis in varying.items():
@@ -38,10 +45,19 @@ def plan(ctx: PlanContext) -> list[Probe]:
     if _elements(ctx, legacy) <= _budget(ctx):
         probes.append(_sized(ctx, legacy, label="legacy sizes"))
     names = [name for name in float_inputs(contract) if contract.input(name).shape]
+    images = [name for name in names if len(contract.input(name).shape) in IMAGE_RANKS]
+    if images:
+        world = World(layouts=dict.fromkeys(images, "channels_last"))
+        probes.append(ctx.probe(f"channels_last inputs, {ctx.dtype}", world=world, stream="cmp03/channels_last"))
     for layout, dtype in [*((layout, ctx.dtype) for layout in LAYOUTS), *(("strided", dtype) for dtype in ctx.dtypes[1:])]:
         world = World(layouts=dict.fromkeys(names, layout))
         probes.append(ctx.probe(f"{layout} inputs, {dtype}", dtype=dtype, world=world, stream=f"cmp03/{layout}"))
     return list({probe.id: probe for probe in probes}.values())
+
+
+def _whole(varying: Mapping[str, Axis], tile: int) -> dict[str, int]:
+    """All axes that can be a whole tile at once: the sizes that a fast path without masks is written for."""
+    return {name: tile for name, axis in varying.items() if axis.admits(tile)}
 
 
 def _edges(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> Iterator[Probe]:

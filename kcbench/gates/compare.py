@@ -136,6 +136,9 @@ def check_value(ctx: JudgeContext, probe: Probe) -> Check:
     gone = reachable(ctx, probe)
     if gone is not None:
         return gone
+    eager = ctx.oracle.eager(probe)
+    if not eager.ok:
+        return Check(probe, INVALID, "the eager model raises")
     truth = ctx.oracle.truth(probe)
     got = outputs_of(ctx.seen(probe))
     shape = mismatch(got, truth)
@@ -144,8 +147,7 @@ def check_value(ctx: JudgeContext, probe: Probe) -> Check:
     estimate = ctx.oracle.estimate(probe)
     if estimate.vacuous:
         return Check(probe, INVALID, "the task amplifies rounding beyond use on these inputs")
-    eager = ctx.oracle.eager(probe)
-    eager_outputs = outputs_of(eager) if eager.ok else ()
+    eager_outputs = outputs_of(eager)
     if mismatch(eager_outputs, truth):
         return Check(probe, INVALID, "the eager model disagrees with the reference about the output's shape")
     own = _worst(ctx, probe, eager_outputs, eager_outputs, truth, estimate)
@@ -262,10 +264,12 @@ def check_exact(ctx: JudgeContext, probe: Probe) -> Check:
     gone = reachable(ctx, probe)
     if gone is not None:
         return gone
+    eager = ctx.oracle.eager(probe)
+    if not eager.ok:
+        return Check(probe, INVALID, "the eager model raises")
     truth = ctx.oracle.truth(probe)
     slack = transform_slack(ctx, probe, truth)
-    eager = ctx.oracle.eager(probe)
-    eager_outputs = outputs_of(eager) if eager.ok else ()
+    eager_outputs = outputs_of(eager)
     if mismatch(eager_outputs, truth) or _first_difference(eager_outputs, truth, slack) is not None:
         return Check(probe, INVALID, f"the eager model itself is not exact at {probe.dtype}")
     got = outputs_of(ctx.seen(probe))

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from kcbench.domain.probe import Probe
+from kcbench.domain.probe import Probe, Recipe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs, item_recipe, real_inputs
 from kcbench.gates.compare import (
@@ -40,11 +40,11 @@ LARGE = 2.0**60
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
-    """Per input: NaN in every region, infinities in two, both infinities at once, and a huge finite value."""
+    """Per input: NaN in every region, infinities in two, both at once, a huge finite value; NaN and infinity among zeros."""
     probes: list[Probe] = [ctx.probe("no poison", stream="exc01")]
     for name in float_inputs(ctx.contract):
         shape = ctx.contract.shape(ctx.contract.input(name), ctx.contract.sizes())
-        if not shape or math.prod(shape) == 0:
+        if not shape or math.prod(shape) == 0 or ctx.contract.input(name).structured:
             continue
         for region, value, cells in _poisons(shape):
             if value == [LARGE] and name not in real_inputs(ctx.contract):
@@ -52,14 +52,28 @@ def plan(ctx: PlanContext) -> list[Probe]:
             recipe = {"kind": "poison", "base": item_recipe(ctx.contract, name), "at": cells, "values": value}
             label = f"{'/'.join(str(item) for item in dict.fromkeys(value))} in {name}, {region}"
             probes.append(ctx.probe(label, inputs={name: recipe}, stream="exc01"))
-    return [*probes, *_other_dtypes(ctx)]
+    return [*probes, *_among_zeros(ctx), *_other_dtypes(ctx)]
+
+
+def _among_zeros(ctx: PlanContext) -> Iterator[Probe]:
+    """A poison in an input of zeros, and in one input while the others are zero: 0 times NaN is NaN, and 0 times infinity too."""
+    zero = {"kind": "constant", "value": 0.0}
+    real = [name for name in real_inputs(ctx.contract) if ctx.contract.shape(ctx.contract.input(name), ctx.contract.sizes())]
+    for name, value in itertools.product(real, ("nan", "inf")):
+        shape = ctx.contract.shape(ctx.contract.input(name), ctx.contract.sizes())
+        poison = {"kind": "poison", "at": [[size - 1 for size in shape]], "values": [value]}
+        alone = {name: {**poison, "base": zero}}
+        yield ctx.probe(f"{value} in {name} among zeros", inputs=alone, stream="exc01/zeros")
+        if len(real) > 1:
+            inputs: dict[str, Recipe] = {**dict.fromkeys(real, zero), name: {**poison, "base": item_recipe(ctx.contract, name)}}
+            yield ctx.probe(f"{value} in {name} against zeros", inputs=inputs, stream="exc01/zeros")
 
 
 def _other_dtypes(ctx: PlanContext) -> Iterator[Probe]:
     """NaN and +Inf in the tail of each input, in the dtypes after the first: kernels may take another path for them."""
     for dtype, name in itertools.product(ctx.dtypes[1:], float_inputs(ctx.contract)):
         shape = ctx.contract.shape(ctx.contract.input(name), ctx.contract.sizes())
-        for value in ("nan", "inf") if shape else ():
+        for value in ("nan", "inf") if shape and not ctx.contract.input(name).structured else ():
             recipe = {
                 "kind": "poison",
                 "base": item_recipe(ctx.contract, name),

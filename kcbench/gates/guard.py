@@ -6,7 +6,10 @@ and no state is carried from one call to the next.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+
+import torch
 
 from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
@@ -48,6 +51,8 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
         checks.append(_check_form(ctx, probe, findings))
     if ctx.plan.redraw and ctx.contract.parameters:
         checks.append(_check_weights(ctx, probes, findings))
+    elif not ctx.plan.packs and ctx.seen(probes[0]).held == 0:
+        checks.append(_check_weightless(ctx, probes[0], findings))
     checks.append(_check_state(ctx, probes, findings))
     for probe in ctx.probes.values():
         _check_side_effects(ctx, probe, findings)
@@ -123,6 +128,18 @@ def _check_weights(ctx: JudgeContext, probes: Sequence[Probe], findings: dict[st
     evidence = {**check_value(ctx, updated).evidence, "kind": "weights", "unchanged": unchanged}
     findings["weights-stale"] = Finding("weights-stale", text, True, (first.id, updated.id), evidence)
     return Check(updated, FAILED)
+
+
+def _check_weightless(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -> Check:
+    """A model that registers nothing cannot be given weights. Where the result depends on them, that is a fault."""
+    one, two = (dataclasses.replace(probe, parameters=_redrawn(ctx.plan, stream)) for stream in ("main", "updated"))
+    truths = ctx.oracle.truth(one), ctx.oracle.truth(two)
+    if all(torch.allclose(a, b, rtol=1e-6, atol=0, equal_nan=True) for a, b in zip(*truths, strict=True)):
+        return Check(probe, PASSED)
+    text = "the result depends on weights, and the submission holds no parameter or buffer that they could be loaded into"
+    evidence = {**where(probe), "kind": "weightless", "parameters": list(ctx.contract.parameters)[:8]}
+    findings["weights-stale"] = Finding("weights-stale", text, True, (probe.id,), evidence)
+    return Check(probe, FAILED)
 
 
 def _check_state(ctx: JudgeContext, probes: Sequence[Probe], findings: dict[str, Finding]) -> Check:

@@ -9,7 +9,7 @@ from kcbench.domain.observation import Observation
 from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext
-from kcbench.gates.compare import FAILED, PASSED, Check, check_value, conclude, reachable, where
+from kcbench.gates.compare import FAILED, PASSED, SKIPPED, Check, check_value, conclude, reachable, where
 
 SLACK = 64 << 20
 """Bytes granted to every call beside the contract's factor: allocator rounding, and cuBLAS's 32 MiB workspace on Hopper."""
@@ -38,7 +38,13 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     for probe in probes:
         gone = reachable(ctx, probe)
         if gone is not None:
-            checks.append(Check(probe, "skipped", gone.reason))
+            # An exception in an ordinary call is told by the gates that ask for values; only here is a side stream used.
+            if gone.status == FAILED and probe.world.stream == "side" and ctx.seen(_default_stream(probe)).ok:
+                text = f"the call fails under another stream than the default one: {gone.reason}"
+                findings.setdefault("stream", dataclasses.replace(gone.finding("stream"), summary=text))
+                checks.append(gone)
+            else:
+                checks.append(Check(probe, SKIPPED, gone.reason))
             continue
         before = len(findings)
         for code, kind, text, facts in _problems(ctx, probe, ctx.seen(probe)):

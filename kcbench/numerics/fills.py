@@ -43,16 +43,17 @@ KINDS: dict[str, dict[str, Any]] = {  # options with their defaults; ... marks a
     "away": {"kinks": ..., "margin": 0.05},  # normal, moved until it is margin away from every kink
     "poison": {"base": ..., "at": ..., "value": None, "values": None},  # base, there with nan, inf, -inf, max, -max or a number
     "permuted": {"base": ..., "dim": ..., "perm": ...},  # base along dim in an order made of key perm and length only
+    "problem": {},  # what the problem's own get_inputs makes: the tensor that is given to fill
 }  # all but index also take gain (multiplies) and shift (adds after gain); away and poison do their work on the result of these
 BLOCK = 1 << 15  # words per SHAKE call, part of the definition of every stream; small enough for the cache
 CPU64: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
 
 
-def fill(recipe: Mapping[str, Any], shape: Sequence[int], dtype: str, key: str | bytes) -> Tensor:
+def fill(recipe: Mapping[str, Any], shape: Sequence[int], dtype: str, key: str | bytes, given: Tensor | None = None) -> Tensor:
     """The CPU tensor of a recipe; ValueError for an unknown kind, option or dtype, or a promise that the dtype cannot keep."""
     if dtype not in FLOATS and dtype not in INTEGERS:
         raise ValueError(f"unknown dtype {dtype!r}")
-    values = _values(recipe, tuple(shape), dtype, key)
+    values = _values(recipe, tuple(shape), dtype, key, given)
     while "base" in recipe:
         recipe = recipe["base"]
     return round_to_dtype(values, "int64" if recipe["kind"] == "index" else dtype)
@@ -73,7 +74,7 @@ def round_to_dtype(values: Tensor, dtype: str) -> Tensor:
     return result
 
 
-def _values(recipe: Mapping[str, Any], shape: tuple[int, ...], dtype: str, key: str | bytes) -> Tensor:
+def _values(recipe: Mapping[str, Any], shape: tuple[int, ...], dtype: str, key: str | bytes, given: Tensor | None) -> Tensor:
     kind, o = recipe.get("kind"), _options(recipe)
     size, (precision, least) = shape or (1,), FLOATS.get(dtype, (53, -1022))
     dim = _axis(o["dim"], shape) if "dim" in o else 0
@@ -133,8 +134,14 @@ def _values(recipe: Mapping[str, Any], shape: tuple[int, ...], dtype: str, key: 
     elif kind == "subnormal":  # a random number of bits, then that many random bits, in units of the least subnormal
         x = draw(lambda w: _sign(w) * (_unit(w) * _power(1 + (w >> 4 & 127) % (precision - 1)) * ((w & 14) != 0)).floor())
         x = x * math.ldexp(1.0, least - precision + 1) + 0.0
+    elif kind == "problem":
+        if given is None or tuple(given.shape) != shape:
+            raise ValueError(
+                f"problem: a tensor of shape {list(shape)} is wanted, found {given if given is None else list(given.shape)}"
+            )
+        x = given.to(torch.float64).clone().view(size)
     else:
-        x = _values(o["base"], shape, dtype, key).view(size)
+        x = _values(o["base"], shape, dtype, key, given).view(size)
 
     if "gain" in recipe or "shift" in recipe:
         x = x * recipe.get("gain", 1.0) + recipe.get("shift", 0.0)

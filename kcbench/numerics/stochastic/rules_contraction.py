@@ -130,11 +130,27 @@ def matmul(noise: Noise, a: Tensor, b: Tensor) -> Tensor:
     return contract(noise, torch.matmul, a, b, length, parts)
 
 
-def add_scaled(noise: Noise, bias: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
-    """``beta bias + alpha product`` rounded once, as a fused epilogue does."""
+def add_scaled(noise: Noise, bias: Tensor, product: Tensor, beta: float, alpha: float, length: int = 1) -> Tensor:
+    """``beta bias + alpha product``, by an epilogue or by an accumulator of ``length`` terms that starts at the bias."""
     if beta == 0:
         return noise.rounded(product * alpha) if alpha != 1 else product
-    return noise.rounded(torch.add(product * alpha if alpha != 1 else product, bias, alpha=beta))
+    y = torch.add(product * alpha if alpha != 1 else product, bias, alpha=beta)
+    return noise.rounded(from_bias(noise, y, bias if beta == 1 else bias * beta, length))
+
+
+def from_bias(noise: Noise, fresh: Tensor, bias: Tensor, length: int) -> Tensor:
+    """Add in place what an accumulator that starts at the bias loses: each of the additions rounds at the bias's size.
+
+    Args:
+        noise: The noise.
+        fresh: The sum of bias and contraction.
+        bias: The bias, in a shape that broadcasts to the sum's.
+        length: Number of additions.
+    """
+    if length < 2 or not fresh.is_floating_point():
+        return fresh
+    weight = noise.precision.u * math.sqrt(length / 3)
+    return noise.spread(fresh, noise.memo(fresh, lambda: noise.deviation((bias.abs() * weight).expand(fresh.shape))))
 
 
 @rule("mm bmm")
@@ -146,7 +162,7 @@ def _mm(noise: Noise, op: Callable[..., Tensor], a: Tensor, b: Tensor) -> Tensor
 def _addmm(
     noise: Noise, op: Callable[..., Tensor], bias: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
-    return add_scaled(noise, bias, matmul(noise, a, b), beta, alpha)
+    return add_scaled(noise, bias, matmul(noise, a, b), beta, alpha, a.shape[-1])
 
 
 @rule("_addmm_activation")
@@ -161,7 +177,7 @@ def _addmm_activation(
     alpha: float = 1,
     use_gelu: bool = False,
 ) -> Tensor:
-    y = add_scaled(noise, bias, matmul(noise, a, b), beta, alpha)
+    y = add_scaled(noise, bias, matmul(noise, a, b), beta, alpha, a.shape[-1])
     result: Tensor = noise.recurse(torch.ops.aten.gelu, y, approximate="tanh") if use_gelu else torch.relu(y)
     return result
 
@@ -172,7 +188,7 @@ def _addbmm(
 ) -> Tensor:
     # The sum over the batch is a longer contraction: lay the batch along the summed index.
     left = a.movedim(0, 1).reshape(a.shape[1], -1)
-    return add_scaled(noise, bias, matmul(noise, left, b.reshape(-1, b.shape[-1])), beta, alpha)
+    return add_scaled(noise, bias, matmul(noise, left, b.reshape(-1, b.shape[-1])), beta, alpha, left.shape[-1])
 
 
 @rule("mv")
@@ -184,7 +200,7 @@ def _mv(noise: Noise, op: Callable[..., Tensor], a: Tensor, x: Tensor) -> Tensor
 def _addmv(
     noise: Noise, op: Callable[..., Tensor], bias: Tensor, a: Tensor, x: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
-    return add_scaled(noise, bias, matmul(noise, a, x.unsqueeze(1)).squeeze(1), beta, alpha)
+    return add_scaled(noise, bias, matmul(noise, a, x.unsqueeze(1)).squeeze(1), beta, alpha, a.shape[-1])
 
 
 @rule("dot vdot")

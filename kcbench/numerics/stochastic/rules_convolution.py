@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kcbench.numerics.stochastic.noise import Noise
 from kcbench.numerics.stochastic.registry import rule
-from kcbench.numerics.stochastic.rules_contraction import PARTS, chunks, contract
+from kcbench.numerics.stochastic.rules_contraction import PARTS, chunks, contract, from_bias
 from kcbench.numerics.stochastic.rules_reduction import total
 
 _convolution = torch.ops.aten.convolution.default
@@ -77,7 +77,8 @@ def _convolve(
         return y
     # Eager at 16 bit adds the bias to a convolution that was already stored.
     noise.stored(y)
-    return noise.rounded(y.add_(bias.view(-1, *[1] * (w.dim() - 2))))
+    spread = bias.view(-1, *[1] * (w.dim() - 2))
+    return noise.rounded(from_bias(noise, y.add_(spread), spread, length))
 
 
 def _overlap(w: Tensor, stride: Sequence[int]) -> int:

@@ -20,8 +20,9 @@ _PERTURB = {"huge": 0x80, "zero": 0xFF}
 _SYNCHRONIZES = "called a synchronizing CUDA operation"
 
 
-REGIMES = {"ieee": (False, False), "tf32": (True, True), "default": (False, True)}
-"""Whether matrix products and convolutions may use tf32; ``default`` is what torch does when nobody says anything."""
+REGIMES = {"ieee": (False, False, False), "tf32": (True, True, False), "default": (False, True, True)}
+"""Whether matrix products may use tf32, convolutions may, and 16-bit products may add partial sums in 16 bits; ``default`` is
+what torch does when nobody says anything."""
 
 
 class World:
@@ -37,6 +38,9 @@ class World:
     def around(self, inputs: Sequence[Placed], *, side: bool, busy: bool) -> Iterator[None]:
         """What one forward and the reading of its outputs happen in."""
         yield
+
+    def arrive(self, inputs: Sequence[Placed]) -> None:
+        """Last thing before the forward: on a side stream the inputs set out, and arrive late."""
 
     @contextlib.contextmanager
     def littered(self, fill: str) -> Iterator[None]:
@@ -95,14 +99,20 @@ class CudaWorld(World):
         self._on_side = False
         self._matmul, self._cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
         self._regime = REGIMES["default"]
-        # About 20 ms: long enough for a kernel on another stream to run, and to read inputs that have not arrived.
+        # About 50 ms: long enough for a kernel on another stream to run, and to read inputs that have not arrived.
         clock = getattr(torch.cuda.get_device_properties(device), "clock_rate", 1_800_000)
-        self._delay = int(0.02 * clock * 1000)
+        self._delay = int(0.05 * clock * 1000)
 
     def multiply(self, regime: str) -> None:
         # A submission that has set the switches itself keeps them: narrowing is then its own doing, and shows.
-        if (self._matmul.allow_tf32, self._cudnn.allow_tf32) == self._regime:
-            self._regime = self._matmul.allow_tf32, self._cudnn.allow_tf32 = REGIMES[regime]
+        if (self._matmul.allow_tf32, self._cudnn.allow_tf32, self._narrow_sums()) == self._regime:
+            self._regime = REGIMES[regime]
+            self._matmul.allow_tf32, self._cudnn.allow_tf32, narrow = self._regime
+            self._matmul.allow_fp16_reduced_precision_reduction = narrow
+            self._matmul.allow_bf16_reduced_precision_reduction = narrow
+
+    def _narrow_sums(self) -> bool:
+        return bool(self._matmul.allow_fp16_reduced_precision_reduction or self._matmul.allow_bf16_reduced_precision_reduction)
 
     @contextlib.contextmanager
     def around(self, inputs: Sequence[Placed], *, side: bool, busy: bool) -> Iterator[None]:
@@ -117,13 +127,16 @@ class CudaWorld(World):
         self._on_side = True
         try:
             with self._stream(self._side):
-                # The inputs arrive behind a delay on the side stream: whoever reads them on another stream reads NaN.
-                self._sleep(self._delay)
-                for item in inputs:
-                    item.arrive()
                 yield
         finally:
             self._on_side = False
+
+    def arrive(self, inputs: Sequence[Placed]) -> None:
+        if self._on_side:
+            # Behind a delay on the side stream: whoever reads them on another stream reads NaN.
+            self._sleep(self._delay)
+            for item in inputs:
+                item.arrive()
 
     @contextlib.contextmanager
     def littered(self, fill: str) -> Iterator[None]:
