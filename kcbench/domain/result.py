@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kcbench.domain import verdict as v
+from kcbench.domain.timing import Timing
 from kcbench.domain.verdict import Verdict
 
 
@@ -23,7 +24,8 @@ class LegacyScore:
     max_difference: tuple[float, ...] = ()
     reason: str = ""
     size: str = "full"
-    """``full``: the task's own sizes; ``reduced``: the contract's legacy sizes, for interpreted runs and CPUs."""
+    """``full``: the task's own sizes; ``capped``: the largest below them that can be held and sent; ``reduced``: the contract's
+    legacy sizes, on a CPU."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -61,7 +63,11 @@ class Result:
     """``interpreted``, ``packs-weights``, ``seeded-weights``, ``torch``, ..."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
-    """Seconds; the only part that differs between two runs of one seed."""
+    """Seconds that scoring took, by phase; with ``timing``, the only part that differs between two runs of one seed."""
+    timing: Timing | None = None
+    """How fast the kernel is; taken of refused kernels too. None where no timing was asked for, or none could be taken."""
+    untimed: str = ""
+    """Why no timing could be taken, in one line; empty where one was, or where none was asked for."""
 
     @property
     def id(self) -> str:
@@ -101,6 +107,8 @@ class Result:
             "labels": list(self.labels),
             "environment": dict(self.environment),
             "timings": dict(self.timings),
+            "timing": None if self.timing is None else self.timing.to_json(),
+            "untimed": self.untimed,
         }
 
     @classmethod
@@ -115,4 +123,7 @@ class Result:
             tuple(data["labels"]),
             data["environment"],
             data["timings"],
+            # Results of before there was a timing have neither.
+            None if data.get("timing") is None else Timing.from_json(data["timing"]),
+            data.get("untimed", ""),
         )

@@ -7,7 +7,7 @@ back to the gates. What depends on the task only (truth, noise, eager behaviour,
 from __future__ import annotations
 
 from kcbench.engine.calls import build_call, plan_context
-from kcbench.engine.options import LEGACY, Options, resolve_device
+from kcbench.engine.options import BASELINES, LEGACY, Options, resolve_device
 from kcbench.engine.run import Event, evaluate, run
 
-__all__ = ["LEGACY", "Event", "Options", "build_call", "evaluate", "plan_context", "resolve_device", "run"]
+__all__ = ["BASELINES", "LEGACY", "Event", "Options", "build_call", "evaluate", "plan_context", "resolve_device", "run"]

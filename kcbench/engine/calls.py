@@ -24,7 +24,7 @@ def plan_context(task: Task, *, device: str, interpreted: bool, redraw: bool) ->
     """
     module = task_module(task, None)
     full = {name: value for name in task.contract.axes if isinstance(value := getattr(module, name, None), int)}
-    return PlanContext(task.contract, device, interpreted, redraw, full)
+    return PlanContext(task.contract, device, interpreted, redraw, full_sizes=full)
 
 
 def build_call(oracle: TaskOracle, probe: Probe) -> Call:

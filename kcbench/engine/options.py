@@ -18,6 +18,9 @@ from kcbench.runtime import Limits
 LEGACY = tuple(kernelbench.TOLERANCES)
 """The legacy checks that there are."""
 
+BASELINES = ("eager", "eager-tf32", "compile")
+"""What submissions can be timed against: the task's own model with float32, with tf32 matrix products, and compiled."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -33,6 +36,8 @@ class Options:
     """Gate ids to judge; empty means all."""
     legacy: tuple[str, ...] = LEGACY
     limits: Limits = field(default_factory=Limits)
+    timing: tuple[str, ...] = ()
+    """Baselines that submissions are timed against, of :data:`BASELINES`; empty for no timing."""
 
     def key(self, task: Task, submission: Submission) -> str:
         """Digest of what a result depends on: resume skips results whose key is in the journal."""
@@ -47,8 +52,10 @@ class Options:
             self.bounds,
             ",".join(self.gates),
             ",".join(self.legacy),
+            ",".join(self.timing),
+            dict(submission.origin),
         ]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def resolve_device(wanted: str) -> str:

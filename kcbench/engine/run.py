@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -79,8 +80,12 @@ def run(
     for item in submissions:
         if item.task not in loaded and not item.problem:
             loaded[item.task] = load_task(item.task)
+    order = {name: place for place, name in enumerate(dict.fromkeys(item.task for item in submissions))}
     seen = set(done)
     todo = [item for item in submissions if item.problem or options.key(loaded[item.task], item) not in seen]
+    # Submissions of one task run one after the other, so that what they share can be dropped.
+    todo.sort(key=lambda item: order[item.task])
+    left = Counter(item.task for item in todo)
     lock = threading.Lock()
     results: list[Result] = []
 
@@ -98,6 +103,11 @@ def run(
                 return
             announce(Event("started", item))
             result = score(item, options, shared, pool)
+            with lock:
+                left[item.task] -= 1
+                last = not left[item.task]
+            if last:
+                shared.forget(item.task)
             with lock:
                 # What ran while the pool was taken down was cut short: it says nothing about the submission.
                 if not aborted.is_set():

@@ -14,19 +14,22 @@ import torch
 
 from kcbench import __version__
 from kcbench.domain import verdict as v
-from kcbench.domain.observation import Launch, Observation
+from kcbench.domain.observation import Launch, Observation, Raised
 from kcbench.domain.probe import Probe
 from kcbench.domain.result import LegacyScore, Result
 from kcbench.domain.submission import Submission
 from kcbench.domain.task import Task
 from kcbench.domain.verdict import Verdict
 from kcbench.engine.calls import build_call, plan_context
+from kcbench.engine.needs_gpu import needs_gpu
 from kcbench.engine.options import Options
 from kcbench.engine.shared import Shared
 from kcbench.errors import KcbenchError
 from kcbench.gates import Gate, JudgeContext, PlanContext, all_gates
 from kcbench.legacy import kernelbench
 from kcbench.runtime import WorkerPool, WorkerSession
+from kcbench.runtime.build import cannot_build
+from kcbench.runtime.stopwatch import NotTimedError, reason_of
 from kcbench.runtime.tier import sandbox_tier
 
 TARGETS = ("sm_80", "sm_90", "sm_100")
@@ -72,29 +75,60 @@ class _Run:
         self.interpreted = options.device == "cpu" and item.language == "triton"
         self.oracle = shared.oracle(task)
         self.timings: dict[str, float] = {}
+        self.unanswered = ""
+        self.raised: Raised | None = None
+        """What left the submission in its first call, if something did."""
         self.gates = [gate for gate in all_gates() if not options.gates or gate.id in options.gates]
 
     def score(self, start: float) -> Result:
         if self.item.language == "cuda" and self.options.device != "cuda":
             return self._result("skipped", "an inline CUDA kernel needs a GPU", start=start)
-        with self.pool.open(self.item.source, entry=self.item.entry, interpret=self.interpreted) as session:
+        builds = self.item.language == "cuda"
+        if builds and cannot_build():
+            return self._result("skipped", cannot_build(), start=start)
+        with self.pool.open(self.item.source, entry=self.item.entry, interpret=self.interpreted, builds=builds) as session:
             loaded = session.load()
             self._clock("load", start)
             if loaded.status != "ok":
                 raised = loaded.raised
                 first = raised.message.strip().splitlines()[0] if raised and raised.message.strip() else ""
                 reason = f"{raised.type}: {first}" if raised else loaded.detail or loaded.status
+                if self.options.device == "cpu" and needs_gpu(raised):
+                    return self._result("skipped", f"its import needs a GPU: {reason}", start=start)
                 legacy = tuple(LegacyScore(check, False, False, reason=reason) for check in self.options.legacy)
                 return self._result("unloadable", f"the import failed: {reason}", legacy=legacy, start=start)
             legacy = self._legacy(session)
             context, observations = self._survey(session)
-            plans = {gate.id: list(gate.plan(context)) for gate in self.gates}
+            if self.options.device == "cpu" and needs_gpu(self.raised):
+                return self._result("skipped", "the kernel refuses tensors that are not on a GPU", start=start)
+            unasked = self.task.contract.untestable
+            plans = {gate.id: [] if gate.id in unasked else list(gate.plan(context)) for gate in self.gates}
             self._observe(session, plans, observations)
             mark = time.perf_counter()
             launches = tuple(session.compile(TARGETS)) if self.item.language != "torch" else ()
             self._clock("compile", mark)
+            timed = self._timed(session)
         verdicts = self._judge(context, plans, observations, launches)
-        return self._result("scored", "", legacy=legacy, verdicts=verdicts, redraw=context.redraw, start=start)
+        result = self._result("scored", "", legacy=legacy, verdicts=verdicts, redraw=context.redraw, start=start)
+        return dataclasses.replace(result, **timed)
+
+    def _timed(self, session: WorkerSession) -> dict[str, Any]:
+        """The fields of the result about timing. It comes last, so that nothing in it can move a verdict."""
+        if not self.options.timing:
+            return {}
+        if self.interpreted:
+            return {"untimed": "the speed of Triton's interpreter says nothing about the kernel"}
+        if self.unanswered:
+            return {"untimed": f"a legacy trial was not answered: {self.unanswered}"}
+        mark = time.perf_counter()
+        try:
+            return {"timing": self.shared.timekeeper.measure(self.item, self.task, session)}
+        except NotTimedError as error:
+            return {"untimed": str(error)}
+        except Exception as error:  # The verdicts stand, whatever goes wrong here.
+            return {"untimed": f"the harness failed: {type(error).__name__}: {error}"}
+        finally:
+            self._clock("timing", mark)
 
     def _clock(self, name: str, since: float) -> None:
         self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - since
@@ -107,13 +141,13 @@ class _Run:
         mark = time.perf_counter()
         made = self.shared.trials(self.task)
         seen: list[Observation] = []
-        for trial in made:
+        for trial in made.trials:
             seen.append(session.call(trial.call))
             if not seen[-1].ok:
+                self.unanswered, self.raised = reason_of(seen[-1]), seen[-1].raised
                 break
         self._clock("legacy", mark)
-        reduced = self.options.device == "cpu"
-        return tuple(kernelbench.judge(check, self.task, made, seen, reduced=reduced) for check in self.options.legacy)
+        return tuple(kernelbench.judge(check, self.task, made, seen) for check in self.options.legacy)
 
     # Plan and run
 
@@ -122,8 +156,10 @@ class _Run:
         context = plan_context(
             self.task, device=self.options.device, interpreted=self.interpreted, redraw=not self.item.packs_weights
         )
+        context = dataclasses.replace(context, packs=self.item.packs_weights)
         probe = context.probe("first call")
         seen = session.call(build_call(self.oracle, probe))
+        self.raised = self.raised or seen.raised
         if context.redraw and seen.missing_parameters:
             return dataclasses.replace(context, redraw=False), {}
         return context, {probe.id: seen}
@@ -146,6 +182,10 @@ class _Run:
         context = JudgeContext(plan, observations, self.oracle, probes, launches, self._targets(), self.options.bounds)
         verdicts = []
         for gate in self.gates:
+            reason = plan.contract.untestable.get(gate.id)
+            if reason is not None:
+                verdicts.append(Verdict(gate.id, v.NOT_APPLICABLE, reason=f"not testable: {reason}"))
+                continue
             mark = time.perf_counter()
             verdicts.append(_judge_one(gate, context, plans[gate.id]))
             self._clock(f"judge {gate.id}", mark)

@@ -1,4 +1,4 @@
-"""What all submissions of a run share: oracles, eager models, legacy trials."""
+"""What all submissions of a task share in a run: its oracle, its eager model, its legacy trials."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from kcbench.domain.probe import Probe
 from kcbench.domain.task import Task
 from kcbench.engine.calls import build_call
 from kcbench.engine.options import Options
+from kcbench.engine.timekeeper import Timekeeper
 from kcbench.legacy import kernelbench
 from kcbench.oracle.oracle import TaskOracle
 from kcbench.runtime import Call, WorkerPool
 
 
 class Shared:
-    """What all submissions of a run share, made on first use."""
+    """What the submissions of a run share, made on first use and dropped with the last submission of a task."""
 
     def __init__(self, options: Options, tasks: dict[str, Task], pool: WorkerPool) -> None:
         self.options = options
@@ -26,7 +27,8 @@ class Shared:
         self._lock = threading.RLock()
         self._eager: dict[str, EagerModel] = {}
         self._oracles: dict[str, TaskOracle] = {}
-        self._trials: dict[str, list[kernelbench.Trial]] = {}
+        self._trials: dict[str, kernelbench.Trials] = {}
+        self.timekeeper = Timekeeper(pool, seed=options.seed, names=options.timing)
 
     def eager(self, task: Task) -> EagerModel:
         with self._lock:
@@ -44,12 +46,22 @@ class Shared:
                 self._oracles[task.id] = self.eager(task).oracle = oracle
             return self._oracles[task.id]
 
-    def trials(self, task: Task) -> list[kernelbench.Trial]:
+    def trials(self, task: Task) -> kernelbench.Trials:
         with self.eager(task).lock:
             if task.id not in self._trials:
-                reduced = self.options.device == "cpu"
-                self._trials[task.id] = kernelbench.trials(task, reduced=reduced, ask=self.eager(task).call)
+                on_gpu = self.options.device == "cuda"
+                self._trials[task.id] = kernelbench.trials(task, reduced=not on_gpu, ask=self.eager(task).call)
             return self._trials[task.id]
+
+    def forget(self, task_id: str) -> None:
+        """Let go of a task: a run over hundreds of them holds a few at a time."""
+        with self._lock:
+            self._oracles.pop(task_id, None)
+            self._trials.pop(task_id, None)
+            model = self._eager.pop(task_id, None)
+        if model is not None:
+            model.close()
+        self.timekeeper.forget(task_id)
 
 
 class EagerModel:
@@ -67,6 +79,10 @@ class EagerModel:
     def call(self, call: Call) -> Observation:
         with self.lock:
             return self._session.call(call)
+
+    def close(self) -> None:
+        with self.lock:
+            self._session.close()
 
     def probe(self, probe: Probe) -> Observation:
         plain = dataclasses.replace(probe.world, repeats=1, disturb=(), stream="default", instance="shared")

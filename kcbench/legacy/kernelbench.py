@@ -19,7 +19,9 @@ from kcbench.domain.observation import Observation
 from kcbench.domain.result import LegacyScore
 from kcbench.domain.task import Task
 from kcbench.numerics.formats import decode
+from kcbench.oracle.fitting import fitting_sizes
 from kcbench.oracle.module import task_module
+from kcbench.oracle.seeding import seeded
 from kcbench.runtime import Call, ModelSpec, ScalarArg, TensorArg
 
 SEED = 42
@@ -40,7 +42,32 @@ class Trial:
     expected: Observation
 
 
-def trials(task: Task, *, reduced: bool, ask: Callable[[Call], Observation]) -> list[Trial]:
+@dataclass(frozen=True)
+class Trials:
+    """The trials of a task."""
+
+    trials: tuple[Trial, ...]
+    size: str
+    """``full``, ``capped`` or ``reduced``, as :attr:`kcbench.domain.result.LegacyScore.size` has it."""
+
+
+def trial_sizes(task: Task, *, reduced: bool) -> tuple[str, dict[str, int] | None]:
+    """The sizes of legacy trials and timing, by name, and what they are: ``full``, ``capped`` or ``reduced``.
+
+    Args:
+        task: The task.
+        reduced: Use the contract's legacy sizes instead of the task's own.
+
+    Returns:
+        The kind, and the sizes; None for the task's own.
+    """
+    if reduced:
+        return "reduced", task.contract.legacy_sizes()
+    fitted = fitting_sizes(task)
+    return ("full" if fitted is None else "capped"), fitted
+
+
+def trials(task: Task, *, reduced: bool, ask: Callable[[Call], Observation]) -> Trials:
     """The five trials of a task: they depend on nothing but the task, so all submissions share them.
 
     Args:
@@ -48,29 +75,29 @@ def trials(task: Task, *, reduced: bool, ask: Callable[[Call], Observation]) -> 
         reduced: Use the contract's legacy sizes instead of the task's own.
         ask: Puts a call to the eager model.
     """
-    module = task_module(task, task.contract.legacy_sizes() if reduced else None)
+    size, sizes = trial_sizes(task, reduced=reduced)
+    module = task_module(task, sizes)
     precision = task.contract.dtypes[0]
-    made = []
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
+    calls = []
+    with seeded(SEED):
         model = ModelSpec(tuple(module.get_init_inputs()), precision, SEED, "legacy")
         torch.manual_seed(SEED)
         for seed in [int(torch.randint(0, 2**32 - 1, (1,)).item()) for _ in range(TRIALS)]:
             torch.manual_seed(seed)
-            args = tuple(_argument(value, precision) for value in module.get_inputs())
+            args = tuple(argument(value, precision) for value in module.get_inputs())
             names = tuple(f"arg{index}" for index in range(len(args)))
-            call = Call(model, names, args, seed=seed, regime="default")
-            made.append(Trial(call, ask(call)))
-    return made
+            calls.append(Call(model, names, args, seed=seed, regime="default"))
+    return Trials(tuple(Trial(call, ask(call)) for call in calls), size)
 
 
-def _argument(value: Any, precision: str) -> TensorArg | ScalarArg:
+def argument(value: Any, precision: str) -> TensorArg | ScalarArg:
+    """An input of the task as the argument of a call: floating tensors in the precision that is checked."""
     if not isinstance(value, Tensor):
         return ScalarArg(value)
     return TensorArg((value.to(getattr(torch, precision)) if value.is_floating_point() else value).contiguous())
 
 
-def judge(check: str, task: Task, made: Sequence[Trial], seen: Sequence[Observation], *, reduced: bool) -> LegacyScore:
+def judge(check: str, task: Task, made: Trials, seen: Sequence[Observation]) -> LegacyScore:
     """The published verdict on what a submission answered to the trials.
 
     Args:
@@ -78,11 +105,10 @@ def judge(check: str, task: Task, made: Sequence[Trial], seen: Sequence[Observat
         task: The task.
         made: The trials.
         seen: One observation per trial; a run that stopped early may have fewer.
-        reduced: Whether the trials used reduced sizes.
     """
     tolerance = TOLERANCES[check][task.contract.dtypes[0]]
     passed, reason, differences = 0, "", []
-    for trial, observation in zip(made, seen, strict=False):
+    for trial, observation in zip(made.trials, seen, strict=False):
         problem = ""
         if not observation.ok:
             raised = observation.raised
@@ -99,11 +125,10 @@ def judge(check: str, task: Task, made: Sequence[Trial], seen: Sequence[Observat
                 differences.append(difference)
         passed += not problem
         reason = reason or problem
-    size = "reduced" if reduced else "full"
-    correct = passed == len(made)
+    correct = passed == len(made.trials)
     if not correct and not reason:
         reason = "the run stopped before all trials were made"
-    return LegacyScore(check, True, correct, f"({passed} / {len(made)})", tuple(differences), reason, size)
+    return LegacyScore(check, True, correct, f"({passed} / {len(made.trials)})", tuple(differences), reason, made.size)
 
 
 def _compare(truth: Observation, seen: Observation, tolerance: float) -> tuple[str, float | None]:

@@ -11,7 +11,7 @@ from kcbench.domain.observation import Raised
 if TYPE_CHECKING:
     from torch import Tensor
 
-LAYOUTS = ("contiguous", "transposed", "strided", "offset")
+LAYOUTS = ("contiguous", "transposed", "strided", "offset", "channels_last")
 STREAMS = ("default", "side")
 DISTURBANCES = ("dirty", "busy")
 REGIMES = ("ieee", "tf32", "default")
@@ -91,6 +91,8 @@ class Limits:
 
     call_seconds: float = 30.0
     load_seconds: float = 60.0
+    build_seconds: float = 300.0
+    """Import, and first call, of a submission that builds an extension: a compiler needs minutes where others need a second."""
     total_seconds: float = 600.0
     """Everything but compiling for other targets."""
     memory_bytes: int = 8 << 30

@@ -56,10 +56,7 @@ def observation_of(frame: Frame, call: Call, seconds: float) -> Observation:
     if status_of(frame) != "ok":
         return failure_of(frame, seconds)
     header = frame.header
-    structure = text(header.get("structure"), 160)
-    if not _STRUCTURE.fullmatch(structure):
-        raise FrameError("no such structure")
-    outputs = _records(frame, header.get("outputs"))
+    structure, outputs = outputs_of(frame)
     differing = _records(frame, header.get("differing"))
     repeats = tuple(_digest(item) for item in sequence(header.get("repeats"), call.repeats))
     if len(repeats) != call.repeats:
@@ -78,10 +75,19 @@ def observation_of(frame: Frame, call: Call, seconds: float) -> Observation:
         aliases=tuple(_alias(item, len(outputs)) for item in sequence(header.get("aliases"), 64)),
         mutated=_names(header.get("mutated"), call.names),
         missing_parameters=_names(header.get("missing"), call.parameters or {}),
-        peak_bytes=_count(header.get("peak_bytes")),
-        host_copies=_count(header.get("host_copies")),
+        held=_optional_count(header.get("held")),
+        peak_bytes=_optional_count(header.get("peak_bytes")),
+        host_copies=_optional_count(header.get("host_copies")),
         seconds=seconds,
     )
+
+
+def outputs_of(frame: Frame) -> tuple[str, tuple[TensorRecord, ...]]:
+    """What a call returned: its structure and its tensors."""
+    structure = text(frame.header.get("structure"), 160)
+    if not _STRUCTURE.fullmatch(structure):
+        raise FrameError("no such structure")
+    return structure, _records(frame, frame.header.get("outputs"))
 
 
 def _check_digests(repeats: tuple[str, ...], outputs: tuple[TensorRecord, ...], differing: tuple[TensorRecord, ...]) -> None:
@@ -133,12 +139,15 @@ def _names(data: object, known: Collection[str]) -> tuple[str, ...]:
     return names
 
 
-def _count(data: object) -> int | None:
-    if data is None:
-        return None
+def count(data: object) -> int:
+    """A number of things."""
     if type(data) is not int or not 0 <= data < 1 << 60:
         raise FrameError("a count is impossible")
     return data
+
+
+def _optional_count(data: object) -> int | None:
+    return None if data is None else count(data)
 
 
 def _digest(data: object) -> str:

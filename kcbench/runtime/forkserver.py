@@ -206,7 +206,7 @@ class ForkServer:
         mode = {"TRITON_INTERPRET": "1"} if self._interpret else {}
         # Whoever asks torch for a GPU while the fork server imports must not wake the CUDA runtime: no fork could use it after.
         mode["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-        return {**kept, **threads, **mode, "HOME": folder, "TMPDIR": folder, "MAX_JOBS": "8", MARK: self._mark}
+        return {**kept, **threads, **mode, "HOME": folder, "TMPDIR": folder, MARK: self._mark}
 
     def _receive(self, seconds: float) -> dict[str, Any]:
         """The next message; ServerDiedError where none comes."""

@@ -39,7 +39,7 @@ class Line:
     """The connection to one worker. After a failure the worker is to be ended with :meth:`end`."""
 
     @classmethod
-    def open(cls, server: ForkServer, folder: Path, *, device: str, limits: Limits) -> Self:
+    def open(cls, server: ForkServer, folder: Path, *, device: str, limits: Limits, build_jobs: int) -> Self:
         """Fork a worker.
 
         Args:
@@ -47,6 +47,7 @@ class Line:
             folder: Where the session's folders are made.
             device: What ``torch.device`` takes.
             limits: What it may use. The address space is limited without CUDA only, which reserves far more than it uses.
+            build_jobs: Compilers that it may start at a time to build an extension.
 
         Raises:
             ServerDiedError: The fork server is gone.
@@ -54,6 +55,7 @@ class Line:
         for name in FOLDERS:
             (folder / name).mkdir(exist_ok=True)
         environment = {variable: str(folder / name) for name, variable in FOLDERS.items() if variable}
+        environment["MAX_JOBS"] = str(build_jobs)
         space = None if device.startswith("cuda") else limits.memory_bytes + HEADROOM
         child = server.fork(folder=folder / "work", environment=environment, address_space=space, device=device)
         return cls(server, child, limits)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import weakref
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,6 +16,7 @@ from kcbench.errors import KcbenchError
 from kcbench.runtime.call import Limits
 from kcbench.runtime.forkserver import ForkServer
 from kcbench.runtime.session import WorkerSession
+from kcbench.runtime.site import Site
 
 
 class Slot:
@@ -57,6 +59,7 @@ class WorkerPool:
             raise KcbenchError("workers need Linux: fork, /proc and child subreapers", fix="use a container or a virtual machine")
         self.device, self.limits = device, limits or Limits()
         self._keep = slots
+        self._site = Site.of(device, slots)
         self._folder = Path(tempfile.mkdtemp(prefix="kcbench-"))
         self._lock = threading.Lock()
         self._slots: list[Slot] = []
@@ -79,6 +82,7 @@ class WorkerPool:
         entry: str = "ModelNew",
         *,
         interpret: bool = False,
+        builds: bool = False,
         limits: Limits | None = None,
         trusted: bool = False,
     ) -> WorkerSession:
@@ -88,6 +92,7 @@ class WorkerPool:
             source: The submission's source text.
             entry: Name of the class to call.
             interpret: Run Triton kernels in Triton's interpreter.
+            builds: It builds an extension: its import and first call may take ``build_seconds``, and few of them build at a time.
             limits: Other limits than the pool's.
             trusted: The source is no submission but a task's own: such sessions share one slot, which no submission can harm,
                 and may be kept open in number.
@@ -105,7 +110,8 @@ class WorkerPool:
                 source,
                 entry=entry,
                 interpret=interpret,
-                device=self.device,
+                builds=builds,
+                site=self._site,
                 limits=limits or self.limits,
                 folder=folder,
                 server=lambda mode: self._slot(session, trusted=trusted).server(mode),
@@ -113,6 +119,13 @@ class WorkerPool:
             )
             self._open[session] = None
         return session
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Have the device to oneself: requests of other threads wait until the block ends, and it begins when theirs are done.
+
+        Compilers that build an extension go on: they do not use the device.
+        """
+        return self._site.device_lock.alone()
 
     def _slot(self, session: WorkerSession, *, trusted: bool) -> Slot:
         """The slot of a session, which gets one when it first starts a worker."""

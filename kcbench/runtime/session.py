@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import os
 import shutil
@@ -12,20 +13,23 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from torch import Tensor
 
-from kcbench.domain.observation import Launch, Observation
+from kcbench.domain.observation import Launch, Observation, Raised
 from kcbench.runtime import decode, tensors
 from kcbench.runtime.call import Call, Limits, LoadReport, TensorArg
 from kcbench.runtime.compiler import Compiler, launch_key
 from kcbench.runtime.forkserver import ForkServer, ServerDiedError
 from kcbench.runtime.line import BROKE, Failure, Line
-from kcbench.runtime.worker import frames
+from kcbench.runtime.site import Site
+from kcbench.runtime.worker import build, frames
 
 KEPT_PARAMETERS = 512 << 20
 """Bytes of parameter tensors that a worker keeps for later calls."""
+
+T = TypeVar("T")
 
 Server = Callable[[bool], ForkServer]
 """Hands out the running fork server for interpreted (True) or compiled (False) mode."""
@@ -43,14 +47,15 @@ class WorkerSession:
         *,
         entry: str,
         interpret: bool,
-        device: str,
+        builds: bool,
+        site: Site,
         limits: Limits,
         folder: Path,
         server: Server,
         release: Callable[[], None],
     ) -> None:
-        self._source, self._entry, self._interpret = source, entry, interpret
-        self._device, self._limits, self._folder = device, limits, folder
+        self._source, self._entry, self._interpret, self._builds = source, entry, interpret, builds
+        self._site, self._limits, self._folder = site, limits, folder
         self._server_for, self._release = server, release
         self._line: Line | None = None
         self._report: LoadReport | None = None
@@ -61,6 +66,7 @@ class WorkerSession:
         self._launches: dict[str, dict[str, Any]] = {}
         self._log = ""
         self._closed = False
+        self._built = False
         self._name = "submission_" + hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     def __enter__(self) -> Self:
@@ -86,11 +92,11 @@ class WorkerSession:
         """Start a worker and import the submission in it."""
         start = time.monotonic()
         try:
-            self._line = self._open_line(self._interpret, self._device)
+            self._line = self._open_line(self._interpret, self._site.device)
         except ServerDiedError as error:
             return LoadReport("crashed", detail=f"no worker could be started: {error}", seconds=time.monotonic() - start)
         self._sent.clear()
-        answer = self._ask(self._load_request(prepare=True), (), self._limits.load_seconds)
+        answer = self._import()
         seconds = time.monotonic() - start
         if isinstance(answer, Failure):
             return LoadReport(answer.status, detail=answer.detail, seconds=seconds)
@@ -102,14 +108,37 @@ class WorkerSession:
             self._end()
             return LoadReport("crashed", detail=BROKE, seconds=seconds)
         self._end()
-        return LoadReport(found.status, found.raised, found.detail, seconds)
+        return LoadReport(found.status, self._explained(found.raised), found.detail, seconds)
+
+    def _import(self) -> frames.Frame | Failure:
+        """Have the worker import the submission."""
+        request = self._load_request(prepare=True)
+        if not self._builds:
+            return self._ask(request, (), self._limits.load_seconds)
+        # A worker that was ended while it built leaves torch's lock file, for which the next one would wait for ever.
+        for lock in (self._folder / "extensions").glob("*/lock"):
+            lock.unlink(missing_ok=True)
+        # A compiler does not use the device, so that a measurement need not wait minutes for it.
+        with self._site.builds:
+            return self._ask(request, (), self._limits.build_seconds, shares=False)
+
+    def _explained(self, raised: Raised | None) -> Raised | None:
+        """With the first error of a failed build, where the compiler's output went to the log instead of the message."""
+        if raised is None or not raised.message.startswith(build.FAILED) or ": " in raised.message:
+            return raised
+        found = build.first_error(self.log)
+        return dataclasses.replace(raised, message=f"{raised.message}: {found}") if found else raised
 
     def _open_line(self, interpret: bool, device: str) -> Line:
         """Fork a worker; from a new fork server where the old one turns out to be of no use."""
         try:
-            return Line.open(self._server_for(interpret), self._folder, device=device, limits=self._limits)
+            return self._fork(interpret, device)
         except ServerDiedError:
-            return Line.open(self._server_for(interpret), self._folder, device=device, limits=self._limits)
+            return self._fork(interpret, device)
+
+    def _fork(self, interpret: bool, device: str) -> Line:
+        server, jobs = self._server_for(interpret), self._site.build_jobs
+        return Line.open(server, self._folder, device=device, limits=self._limits, build_jobs=jobs)
 
     def _load_request(self, *, prepare: bool) -> dict[str, Any]:
         return {"op": "load", "source": self._source, "entry": self._entry, "name": self._name, "prepare": prepare}
@@ -128,26 +157,66 @@ class WorkerSession:
         gone = self._ready()
         if gone is not None:
             return gone
-        start = time.monotonic()
         keep: list[Tensor] = []
         header, payload, sent = self._encode(call, keep)
+
+        def read(answer: frames.Frame, seconds: float) -> Observation:
+            return decode.observation_of(answer, call, seconds)
+
+        return self.exchange(header, payload, read, sent=sent)
+
+    def exchange(
+        self,
+        header: Mapping[str, Any],
+        payload: Sequence[frames.Named],
+        read: Callable[[frames.Frame, float], T],
+        *,
+        seconds: float | None = None,
+        sent: OrderedDict[str, int] | None = None,
+    ) -> T | Observation:
+        """Put a request to the worker.
+
+        Args:
+            header: The request.
+            payload: What travels with it; its memory must stay alive meanwhile.
+            read: Makes something of an answer of status ``ok``, given the seconds that it took by the grader's clock; raises
+                FrameError where the answer contradicts itself or the request.
+            seconds: Time allowed; that of a call if not given.
+            sent: The parameters that the worker has afterwards.
+
+        Returns:
+            What ``read`` made, or what went wrong instead.
+        """
+        gone = self._ready()
+        if gone is not None:
+            return gone
+        before = self._spent
         try:
-            answer = self._ask(header, payload, self._limits.call_seconds)
+            answer = self._ask(header, payload, self._patience if seconds is None else seconds)
         except frames.FrameError as error:
             return Observation("not-run", detail=f"the inputs cannot be sent: {error}")
-        self._sent = sent
-        seconds = time.monotonic() - start
+        took = self._spent - before
+        if sent is not None:
+            self._sent = sent
         if isinstance(answer, Failure):
-            return Observation(answer.status, detail=answer.detail, seconds=seconds)
+            return Observation(answer.status, detail=answer.detail, seconds=took)
         try:
-            observation = decode.observation_of(answer, call, seconds)
+            self._built = self._built or decode.status_of(answer) == "ok"
+            found = read(answer, took) if decode.status_of(answer) == "ok" else decode.failure_of(answer, took)
             self._remember(decode.launches_of(answer))
         except frames.FrameError:
             self._end()
-            return Observation("crashed", detail=BROKE, seconds=seconds)
+            return Observation("crashed", detail=BROKE, seconds=took)
         if answer.header.get("fatal"):
             self._end()
-        return observation
+        return found
+
+    @property
+    def _patience(self) -> float:
+        """Seconds for one call: the first one may build an extension."""
+        if self._builds and not self._built:
+            return max(self._limits.call_seconds, self._limits.build_seconds)
+        return self._limits.call_seconds
 
     def _ready(self) -> Observation | None:
         """Bring a worker up that has the submission loaded; what to answer where that is impossible."""
@@ -168,8 +237,14 @@ class WorkerSession:
             return None
         return Observation(again.status, raised=again.raised, detail=f"while it was loaded again: {_one_line(again)}")
 
-    def _ask(self, header: Mapping[str, Any], payload: Sequence[frames.Named], seconds: float) -> frames.Frame | Failure:
-        """Ask the worker; ends it after a failure."""
+    def _ask(
+        self, header: Mapping[str, Any], payload: Sequence[frames.Named], seconds: float, *, shares: bool = True
+    ) -> frames.Frame | Failure:
+        """Ask the worker, and share the device with others meanwhile; ends the worker after a failure."""
+        with self._site.device_lock.shared() if shares else contextlib.nullcontext():
+            return self._ask_now(header, payload, seconds)
+
+    def _ask_now(self, header: Mapping[str, Any], payload: Sequence[frames.Named], seconds: float) -> frames.Frame | Failure:
         if self._line is None:
             return Failure("crashed", "there is no worker")
         left = self._limits.total_seconds - self._spent
@@ -270,9 +345,10 @@ class WorkerSession:
         """
         if self._closed or self._report is None or not self._report.ok:
             return []
-        # Nothing runs on the device here, so the limits for a CPU hold.
+        # Nothing runs on a GPU here, so the limits for a CPU hold; but a compiler uses the CPU.
         compiler = Compiler(lambda: self._open_line(False, "cpu"), self._load_request(prepare=False), self._limits)
-        return compiler.run(list(self._launches.values()), targets, self._folder / "extensions")
+        with self._site.device_lock.shared() if self._site.device == "cpu" else contextlib.nullcontext():
+            return compiler.run(list(self._launches.values()), targets, self._folder / "extensions")
 
     def close(self) -> None:
         """End the worker and remove everything of the session."""

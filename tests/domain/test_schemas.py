@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from kcbench.domain.contract import Contract
 from kcbench.domain.result import LegacyScore, Result
 from kcbench.domain.schema import SCHEMAS, load_json, problems, read_json, validate
 from kcbench.domain.submission import Submission
+from kcbench.domain.timing import FLAGS, Stats, Timing
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.errors import KcbenchError
 from kcbench.paths import data_root
@@ -113,6 +115,34 @@ scores = st.builds(
     reason=texts,
     size=st.sampled_from(["full", "reduced"]),
 )
+milliseconds = st.floats(0, 1e7)
+stats = st.builds(
+    Stats,
+    median_ms=milliseconds,
+    mean_ms=milliseconds,
+    std_ms=milliseconds,
+    min_ms=milliseconds,
+    max_ms=milliseconds,
+    trials=st.integers(1, 1000),
+)
+timings = st.builds(
+    Timing,
+    median_ms=milliseconds,
+    mean_ms=milliseconds,
+    std_ms=milliseconds,
+    min_ms=milliseconds,
+    max_ms=milliseconds,
+    trials=st.integers(1, 1000),
+    baselines=st.dictionaries(texts, stats, max_size=2),
+    absent=st.dictionaries(texts, texts, max_size=2),
+    flags=st.lists(st.sampled_from(sorted(FLAGS)), unique=True).map(tuple),
+    device=texts,
+    size=st.sampled_from(["full", "capped", "reduced"]),
+    host_ms=milliseconds,
+    floor_ms=st.none() | milliseconds,
+    checked=st.integers(0, 3),
+    detail=facts,
+)
 results = st.builds(
     Result,
     key=st.text(min_size=1, max_size=20),
@@ -124,6 +154,8 @@ results = st.builds(
     labels=st.lists(texts, max_size=3, unique=True).map(tuple),
     environment=facts,
     timings=st.dictionaries(texts, st.floats(0, 1e6), max_size=3),
+    timing=st.none() | timings,
+    untimed=texts,
 )
 
 
@@ -186,6 +218,19 @@ def test_verdicts_know_all_gates() -> None:
     assert tuple(schema["properties"]["status"]["enum"]) == v.STATUSES
 
 
+def test_results_know_all_flags() -> None:
+    schema = json.loads((data_root() / "schemas" / "result.schema.json").read_text())
+    assert schema["$defs"]["timing"]["properties"]["flags"]["items"]["enum"] == list(FLAGS)
+
+
+@given(results)
+def test_results_of_before_there_was_a_timing_are_read(item: Result) -> None:
+    data = dataclasses.replace(item, timing=None, untimed="").to_json()
+    old = {key: value for key, value in data.items() if key not in ("timing", "untimed")}
+    validate(old, "result", source="test")
+    assert Result.from_json(old) == Result.from_json(data)
+
+
 def test_findings_belong_to_fail() -> None:
     passed = Verdict("CMP-01", v.PASS).to_json()
     finding = Finding("value", "wrong").to_json()
@@ -233,6 +278,13 @@ FORM = [
     (_set("reduction", value=3), "$.reduction: expected an object, found 3"),
     (_set("reduction", "operands", 0, value=["x"]), "$.reduction.operands[0]: expected at least 2 item(s)"),
     (_set("init", 0, value={"axs": "dim"}), "$.init[0]: expected"),
+    (_set("init", 0, value={}), "$.init[0]: expected at least 1 key(s), found {}"),
+    (_set("init", 0, value={"axis": "dim", "tuple": []}), "$.init[0]: expected at most 1 key(s)"),
+    (_set("init", 0, value={"axis": "2 * dim"}), "$.init[0].axis: expected text that matches"),
+    (_set("init", 0, value={"tuple": 3}), "$.init[0].tuple: expected an array, found 3"),
+    (_set("inputs", 0, "shape", 0, value="2*"), "$.inputs[0].shape[0]: expected text that matches"),
+    (_set("inputs", 0, "kind", value="giben"), "(did you mean 'given'?)"),
+    (_set("untestable", value={"CMP-01": ""}), "$.untestable['CMP-01']: expected"),
     (_set("deterministic", value=None), "$.deterministic: expected true or false, found null"),
     (_set("memory_factor", value=0), "$.memory_factor: expected a number above 0, found 0"),
 ]
@@ -245,7 +297,11 @@ SENSE = [
     (_set("axes", "dim", "values", value=[64, 4096]), "$.axes.dim.gate: expected one of the sizes 64, 4096, found 7"),
     (_set("axes", "dim", "minimum", value=5000), "$.axes.dim.maximum: expected at least minimum = 5000, found 4096"),
     (_set("init", 0, value={"axis": "dem"}), "$.init[0].axis: expected an axis (rows, dim), found 'dem'"),
+    (_set("init", 0, value={"axis": "2*dim*dem"}), "$.init[0].axis: expected an axis (rows, dim), found 'dem'"),
+    (_set("init", 0, value={"tuple": [3, {"axis": "dem"}]}), "$.init[0][1].axis: expected an axis (rows, dim), found 'dem'"),
+    (_set("init", 0, value=[1, [{"axis": "dem"}]]), "$.init[0][1][0].axis: expected an axis (rows, dim), found 'dem'"),
     (_set("inputs", 0, "shape", 0, value="row"), "$.inputs[0].shape[0]: expected an axis (rows, dim), found 'row'"),
+    (_set("inputs", 0, "shape", 0, value="3*row"), "$.inputs[0].shape[0]: expected an axis (rows, dim), found 'row'"),
     (_set("inputs", 1, "name", value="x"), "$.inputs[1].name: expected a name that no other input has, found 'x' again"),
     (_drop("inputs", 1, "bound"), "$.inputs[1]: expected the key 'bound' for an index, found none"),
     (_set("inputs", 1, "bound", value="height"), "$.inputs[1].bound: expected an axis (rows, dim), found 'height'"),

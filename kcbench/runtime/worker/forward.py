@@ -112,8 +112,9 @@ class Runner:
             self._parameters.pop(name, None)
         for name, index in request["new"].items():
             self._parameters[name] = from_bytes(*frame.record(index))
-        instance = self._instance(request["model"])
+        instance = self.instance(request["model"])
         reply = Reply()
+        reply.header["held"] = len(instance.tensors())
         reply.header["missing"] = self._load_parameters(instance, request["parameters"] or {})
         inputs = [
             None if "scalar" in arg else Placed(name, from_bytes(*frame.record(arg["tensor"])), arg["layout"], self._world.device)
@@ -122,7 +123,12 @@ class Runner:
         _Observed(self, instance, request, frame, inputs, reply).run()
         return reply
 
-    def _instance(self, spec: Mapping[str, Any]) -> Instance:
+    def instance(self, spec: Mapping[str, Any]) -> Instance:
+        """The model object of a spec, built where there is none yet.
+
+        Raises:
+            CallError: The constructor raised.
+        """
         key = repr([spec["init"], spec["dtype"], spec["seed"], spec["instance"]])
         instance = self._models.get(key)
         if instance is None:
@@ -140,6 +146,10 @@ class Runner:
                 self._models.popitem(last=False)
         self._models.move_to_end(key)
         return instance
+
+    def forget_outputs(self) -> None:
+        """Let go of the outputs that are held to see whether later ones share their memory."""
+        self._held.clear()
 
     def _load_parameters(self, instance: Instance, wanted: Mapping[str, str]) -> list[str]:
         """Copy parameters in place where they changed; the names for which there is no place."""
@@ -200,6 +210,7 @@ class _Observed:
                 # Another seed each time: a result that depends on global random state is not determined by its inputs.
                 _manual_seed(request["seed"] + index)
                 with world.measured() as measure, world.littered(fill):
+                    world.arrive(self.placed)
                     result = self._submission(lambda: self.instance.model(*args))
                 self._submission(world.wait)
                 if measure.peak is not None:
@@ -246,12 +257,7 @@ class _Observed:
 
     def _unpack(self, result: Any, *, first: bool) -> list[Tensor]:
         """The output tensors; none where the result is something else."""
-        if isinstance(result, _tensor):
-            structure, outputs = "tensor", [result]
-        elif isinstance(result, tuple | list) and len(result) <= OUTPUTS and all(isinstance(item, _tensor) for item in result):
-            structure, outputs = "tuple" if isinstance(result, tuple) else "list", list(result)
-        else:
-            structure, outputs = f"other:{_name(result)}", []
+        structure, outputs = unpack(result)
         if first:
             self.reply.header["structure"] = structure
         return outputs
@@ -321,6 +327,15 @@ class _Observed:
             header.update(gradient_status="raised", gradients={}, raised=module.describe(cause))
             return
         header["gradient_status"] = "ok"
+
+
+def unpack(result: Any) -> tuple[str, list[Tensor]]:
+    """What a forward returned: its structure, and its tensors, none where it is something else than tensors."""
+    if isinstance(result, _tensor):
+        return "tensor", [result]
+    if isinstance(result, tuple | list) and len(result) <= OUTPUTS and all(isinstance(item, _tensor) for item in result):
+        return "tuple" if isinstance(result, tuple) else "list", list(result)
+    return f"other:{_name(result)}", []
 
 
 def decode_init(items: Sequence[Any]) -> tuple[Any, ...]:

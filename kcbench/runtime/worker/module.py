@@ -8,6 +8,8 @@ import sys
 import traceback
 from typing import Any
 
+from . import build
+
 MESSAGE = 2000
 TRACE = 4000
 _module_from_spec = importlib.util.module_from_spec
@@ -46,7 +48,7 @@ def describe(error: BaseException) -> dict[str, str]:
     kind = type(error)
     name = "AttributeError" if kind is NoEntryError else str(getattr(kind, "__name__", "Exception"))
     try:
-        message = str(error)
+        message = build.brief(str(error))
     except BaseException:
         message = "<the exception cannot be printed>"
     try:

@@ -16,9 +16,11 @@ from typing import Any
 
 import torch
 
-from . import frames, module, targets
+from . import build, frames, module, targets
+from .clock import Clock, clock_of
 from .forward import CallError, Runner
 from .launches import Recorder
+from .timing import Timer
 from .world import World, world_of
 
 PR_SET_PDEATHSIG = 1
@@ -96,15 +98,26 @@ def _write(path: str, text: str) -> None:
 
 
 class Worker:
-    """Answers ``load``, ``call``, ``compile`` and ``extensions``."""
+    """Answers ``load``, ``call``, ``stage``, ``time``, ``timed``, ``compile`` and ``extensions``."""
 
     def __init__(self, device: str) -> None:
         self._device = device
         self._world: World | None = None
+        self._clock: Clock | None = None
         self._runner: Runner | None = None
+        self._timer: Timer | None = None
+        self._actions = {
+            "load": self._load,
+            "call": self._call,
+            "stage": self._stage,
+            "time": self._time,
+            "timed": self._timed,
+            "compile": self._compile,
+            "extensions": self._extensions,
+        }
         self._recorder = Recorder()
         self._recorder.install()
-        _first_configuration()
+        _stand_in()
 
     def serve(self, connection: socket.socket) -> None:
         """Answer one request after the other; returns when the grader closes, or after an error that ends the device."""
@@ -127,9 +140,8 @@ class Worker:
 
     def _answer(self, frame: frames.Frame) -> tuple[dict[str, Any], list[frames.Named]]:
         request = frame.header
-        action = {"load": self._load, "call": self._call, "compile": self._compile, "extensions": self._extensions}[request["op"]]
         try:
-            return action(request, frame)
+            return self._actions[request["op"]](request, frame)
         except CallError as error:
             found = module.describe(error.error)
             detail = module.detail_of(error.error) or error.where
@@ -140,11 +152,16 @@ class Worker:
         try:
             if request["prepare"]:
                 self._world = world_of(torch.device(self._device))
+                self._clock = clock_of(self._world.device)
+                if self._world.device.type == "cuda":
+                    capability = torch.cuda.get_device_capability(self._world.device)
+                    os.environ["TORCH_CUDA_ARCH_LIST"] = build.arch_list(capability, torch.cuda.get_arch_list())
             entry = module.load(request["source"], request["name"], request["entry"])
         except BaseException as error:
             raise CallError(error) from error
-        if self._world is not None:
+        if self._world is not None and self._clock is not None:
             self._runner = Runner(entry, self._world)
+            self._timer = Timer(self._runner, self._world, self._clock)
         return {"status": "ok"}, []
 
     def _call(self, request: Mapping[str, Any], frame: frames.Frame) -> tuple[dict[str, Any], list[frames.Named]]:
@@ -152,6 +169,23 @@ class Worker:
             raise RuntimeError("called before it was loaded")
         reply = self._runner.call(request, frame)
         return {"status": "ok", **reply.header}, reply.tensors
+
+    def _stage(self, request: Mapping[str, Any], frame: frames.Frame) -> tuple[dict[str, Any], list[frames.Named]]:
+        self._ready_timer().stage(request, frame)
+        return {"status": "ok"}, []
+
+    def _time(self, request: Mapping[str, Any], frame: frames.Frame) -> tuple[dict[str, Any], list[frames.Named]]:
+        with self._recorder.paused():
+            return {"status": "ok", **self._ready_timer().batch(request)}, []
+
+    def _timed(self, request: Mapping[str, Any], frame: frames.Frame) -> tuple[dict[str, Any], list[frames.Named]]:
+        reply = self._ready_timer().output(request["index"])
+        return {"status": "ok", **reply.header}, reply.tensors
+
+    def _ready_timer(self) -> Timer:
+        if self._timer is None:
+            raise RuntimeError("asked to time before it was loaded")
+        return self._timer
 
     def _compile(self, request: Mapping[str, Any], frame: frames.Frame) -> tuple[dict[str, Any], list[frames.Named]]:
         try:
@@ -167,10 +201,15 @@ class Worker:
             raise CallError(error) from error
 
 
-def _first_configuration() -> None:
-    """Without a GPU nothing can be tuned: an autotuned kernel that is interpreted runs with its first configuration."""
+def _stand_in() -> None:
+    """Let the interpreter stand in for a GPU.
+
+    Kernels begin with ``assert x.is_cuda``, which the interpreter's host tensors would fail. Nothing can be tuned: an autotuned
+    kernel runs with its first configuration.
+    """
     if os.environ.get("TRITON_INTERPRET") != "1":
         return
+    torch.Tensor.is_cuda = property(lambda self: True)  # type: ignore[assignment]
     try:
         from triton.runtime.autotuner import Autotuner
     except ImportError:

@@ -193,6 +193,9 @@ class Placed:
         elif layout == "transposed" and len(shape) > 1:
             swapped = _contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
             strides = (*swapped[:-2], swapped[-1], swapped[-2])
+        elif layout == "channels_last" and len(shape) > 2:
+            inner = _contiguous_strides((shape[0], *shape[2:], shape[1]))
+            strides = (inner[0], inner[-1], *inner[1:-1])
         self._before = empty((size,), dtype=dtype)
         spoil(self._before)
         copy_(as_strided(self._before, shape, strides, offset), value)
