@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kcbench import __version__
-from kcbench.cli import contract, evaluate, redteam, report, repro, show, tasks
+from kcbench.cli import contract, evaluate, infer, redteam, report, repro, show, tasks
 from kcbench.cli.exits import BAD_INPUT, BROKEN_PIPE, BUG, INTERRUPTED
 from kcbench.errors import KcbenchError
 from kcbench.report.text import one_line
@@ -37,6 +37,7 @@ app.command("repro")(repro.repro)
 _tasks.command("list")(tasks.print_tasks)
 _tasks.command("show")(tasks.show_task)
 _contract.command("validate")(contract.validate)
+_contract.command("infer")(infer.infer)
 
 
 def _version(wanted: bool) -> None:

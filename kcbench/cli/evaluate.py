@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,19 @@ from kcbench.cli.options import (
     split_names,
 )
 from kcbench.cli.output import check_writable
+from kcbench.cli.sources import (
+    CodeFieldOption,
+    LevelFieldOption,
+    MappingOption,
+    ProblemFieldOption,
+    ProblemOption,
+    RefFieldOption,
+    SampleFieldOption,
+    SourceOptions,
+    SuiteDirOption,
+    SuiteOption,
+    collect,
+)
 from kcbench.errors import KcbenchError
 
 RUNS = Path("runs")
@@ -35,6 +49,15 @@ def evaluate(
         typer.Argument(metavar="PATH", help="Python files with a class ModelNew, and folders of them.", show_default=False),
     ],
     task: Annotated[str | None, typer.Option(metavar="ID", help="Task of all submissions, for example level1/softmax.")] = None,
+    problem: ProblemOption = None,
+    suite: SuiteOption = None,
+    suite_dir: SuiteDirOption = None,
+    mapping: MappingOption = None,
+    ref_field: RefFieldOption = "",
+    code_field: CodeFieldOption = "",
+    level_field: LevelFieldOption = "",
+    problem_field: ProblemFieldOption = "",
+    sample_field: SampleFieldOption = "",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder; runs/<time> if not given.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, or with the latest one.")] = False,
     device: DeviceOption = Device.auto,
@@ -46,6 +69,10 @@ def evaluate(
     gates: Annotated[str, typer.Option(metavar="LIST", help="Only these gates, for example CMP-01,EXC-01.")] = "",
     legacy: Annotated[
         str | None, typer.Option(metavar="LIST", help="Legacy checks to run beside the gates; 'none' for none.")
+    ] = None,
+    timing: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Baselines to time against; 'none' for none. By default eager on a GPU."),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(metavar="S", min=1, help="Seconds for one submission, all its calls together.")
@@ -59,22 +86,25 @@ def evaluate(
     refused, 2 on bad input, 3 when the harness failed.
     """
     from kcbench.cli.header import command_line, run_header
+    from kcbench.cli.inference import infer_tasks
     from kcbench.cli.reporting import tell, write_reports
-    from kcbench.cli.scoring import load_tasks, make_options, require_scorable, score
+    from kcbench.cli.scoring import load_tasks, make_options, require_scorable, require_tasks, score, without_task
     from kcbench.report.catalog import GATES
-    from kcbench.report.store import RunFolder
-    from kcbench.suites.folder import discover
+    from kcbench.report.store import RunFolder, problem_name
 
     check_writable(json)
     wanted = split_names(gates, [gate.id for gate in GATES], "--gates")
-    submissions = discover(paths, task=task)
+    source = SourceOptions(
+        task, problem, suite, suite_dir, mapping, ref_field, code_field, level_field, problem_field, sample_field
+    )
+    found = collect(paths, source)
+    submissions = found.submissions
     require_scorable(submissions)
-    folder_path = _folder_path(out, resume)
+    folder_path = _folder_path(out, resume, paths)
     require_torch()
 
     from kcbench.engine import LEGACY
 
-    tasks = load_tasks(submissions)
     options = make_options(
         seed=seed or _seed_of(folder_path, resume) or draw_seed(),
         device=device.value,
@@ -82,14 +112,25 @@ def evaluate(
         bounds=bounds.value,
         gates=wanted,
         legacy=None if legacy is None else () if legacy == "none" else split_names(legacy, LEGACY, "--legacy"),
+        timing=timing,
         time_limit=time_limit,
         memory=memory,
     )
-    extra = {"paths": [str(path) for path in paths], "task": task}
+    inferred = infer_tasks(found.problems, submissions, device=options.device, jobs=options.jobs, quiet=quiet)
+    require_tasks(submissions, inferred)
+    lost = without_task(submissions, inferred, options)
+    tasks = inferred.tasks if found.problems else load_tasks(submissions)
+    extra = {"paths": [str(path) for path in paths], "task": task, **source.named(), "suite_sizes": dict(found.suite_sizes)}
     header = run_header(options, tasks, command=command_line(), extra=extra)
     with RunFolder.create(folder_path, header) as folder:
+        for name in inferred.tasks:
+            folder.write(problem_name(name), found.problems[name].code)
+        for result in lost:
+            folder.append(result)
+        blocked = {result.id for result in lost}
+        todo = [item for item in submissions if item.id not in blocked]
         again = [*command_line(), *(() if resume else ("--resume",)), *(() if out else ("--out", str(folder_path)))]
-        score(submissions, options, tasks, keep=folder.append, done=folder.completed_keys(), quiet=quiet, resume=again)
+        score(todo, options, tasks, keep=folder.append, done=folder.completed_keys(), quiet=quiet, resume=again)
         write_reports(folder)
         tell(folder, json=json, quiet=quiet)
         results = folder.results()
@@ -99,8 +140,10 @@ def evaluate(
         raise typer.Exit(REFUSED)
 
 
-def _folder_path(out: Path | None, resume: bool) -> Path:
+def _folder_path(out: Path | None, resume: bool, paths: Sequence[Path]) -> Path:
     if out is not None:
+        if any(path.is_dir() and out.exists() and out.samefile(path) for path in paths):
+            raise KcbenchError("is the folder of the kernels", where=str(out), fix="choose another folder for the run")
         has_run = (out / "run.json").exists()
         if has_run and not resume:
             raise KcbenchError(

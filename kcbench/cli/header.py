@@ -54,6 +54,7 @@ def run_header(
         "options": {
             **extra,
             "gates": list(options.gates),
+            "timing": list(options.timing),
             "limits": {
                 "call_seconds": limits.call_seconds,
                 "load_seconds": limits.load_seconds,

@@ -31,16 +31,8 @@ class RunProgress:
         self._quiet = quiet
         self._running: list[str] = []
         self._console = Console(stderr=True)
-        self._bar: Progress | None = None
-        if self._console.is_terminal and not quiet:
-            columns = (
-                SpinnerColumn(),
-                BarColumn(bar_width=24),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}"),
-            )
-            self._bar = Progress(*columns, console=self._console, transient=True)
+        self._bar = _bar(self._console) if self._console.is_terminal and not quiet else None
+        if self._bar is not None:
             self._task = self._bar.add_task("", total=total)
 
     def __call__(self, event: Event) -> None:
@@ -53,8 +45,7 @@ class RunProgress:
                 self._running.remove(name)
             self._tell(name, event.result)
         if self._bar is not None:
-            shown = one_line(", ".join(self._running), limit=60).replace("[", r"\[")
-            self._bar.update(self._task, completed=self.finished, description=shown)
+            self._bar.update(self._task, completed=self.finished, description=_plain(", ".join(self._running)))
 
     def note(self, line: str) -> None:
         """Print a line between the others."""
@@ -80,7 +71,7 @@ class RunProgress:
 
 def brief(result: Result) -> str:
     """A result in a few words, for example ``refused (EXC-01.absorbed, CMP-03.shape)``."""
-    if result.status == "error":
+    if result.status in ("error", "skipped"):
         return f"no verdict: {one_line(result.reason, limit=100)}"
     if result.status == "unloadable":
         return f"refused: {one_line(result.reason, limit=100)}"
@@ -91,3 +82,63 @@ def brief(result: Result) -> str:
     return (
         "clean" if result.clean else "no verdict in " + ", ".join(item.gate for item in result.verdicts if item.status == "ERROR")
     )
+
+
+class StepProgress:
+    """Shows work that is done before submissions are scored, one step for each item. Use it with ``with``.
+
+    Args:
+        total: Steps.
+        what: What a step makes, for example ``contract``.
+        quiet: Show nothing.
+    """
+
+    def __init__(self, total: int, what: str, *, quiet: bool = False) -> None:
+        self._total, self._what, self._quiet = total, what, quiet
+        self._done = 0
+        self._console = Console(stderr=True)
+        self._bar = _bar(self._console) if total and self._console.is_terminal and not quiet else None
+        self._task = self._bar.add_task(what, total=total) if self._bar is not None else None
+
+    def step(self, name: str, line: str, seconds: float | None = None) -> None:
+        """One step is done.
+
+        Args:
+            name: The item.
+            line: How it ended.
+            seconds: How long it took.
+        """
+        self._done += 1
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=self._done, description=f"{self._what}s, last {_plain(name)}")
+        elif not self._quiet:
+            place = f"[{self._done:>{len(str(self._total))}}/{self._total}]"
+            clock = "" if seconds is None else f" {seconds:.1f} s"
+            text = f"{place} {self._what} of {one_line(name)}: {one_line(line, limit=200)}{clock}"
+            self._console.print(Text(text), soft_wrap=True)
+
+    def __enter__(self) -> StepProgress:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        sys.stderr.flush()
+
+
+def _bar(console: Console) -> Progress:
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    return Progress(*columns, console=console, transient=True)
+
+
+def _plain(text: str) -> str:
+    """Untrusted text as a description in which rich sees no markup."""
+    return one_line(text, limit=60).replace("[", r"\[")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcbench.domain.result import Result
     from kcbench.domain.task import Task
     from kcbench.domain.verdict import Finding
+    from kcbench.report.store import RunFolder
 
 
 def repro(
@@ -37,17 +38,19 @@ def repro(
     with RunFolder.open(run) as folder:
         result = folder.result(identifier)
         gate_id, finding = _finding(result, gate)
-        text = _source(result, source)
+        text = _source(result, source, folder.header)
         require_torch()
+        task = _task(result, folder)
         script = build_script(
             source=text,
             entry=str(result.submission["entry"]),
             finding=finding,
-            calls=_calls(result, finding, folder.header),
+            calls=_calls(result, task, finding, folder.header),
             interpret="interpreted" in result.labels,
             title=f"{gate_id}.{finding.code} of {result.id} on {result.task}",
             gate=gate_id,
             device=str(result.environment["device"]),
+            problem=task.code,
         )
         if out is None:
             path = folder.write(repro_name(result.id, gate), script)
@@ -70,29 +73,58 @@ def _finding(result: Result, gate: str) -> tuple[str, Finding]:
     raise KcbenchError(f"{gate} did not refuse it", where=result.id, fix=f"what did: {', '.join(result.codes)}")
 
 
-def _source(result: Result, moved: Path | None) -> str:
+def _source(result: Result, moved: Path | None, header: Mapping[str, Any]) -> str:
     """The submission's source text, if it still is what was scored."""
-    from kcbench.suites.folder import read
+    from kcbench.suites.folder import parse_submission, read
 
     path = moved or Path(str(result.submission["path"]))
+    field = header["options"].get("code_field")
     fix = "name the file that was scored with --source"
-    if not path.is_file():
+    if moved is None and field:
+        found = parse_submission(_row_text(str(path), field), path=str(path), id=result.id, task=result.task)
+    elif not path.is_file():
         raise KcbenchError("the submission is not there", where=str(path), fix=fix)
-    found = read(path, identifier=result.id, known=[result.task], task=result.task)
+    else:
+        found = read(path, identifier=result.id, known=[result.task], task=result.task)
     if found.digest != result.submission["digest"]:
         raise KcbenchError("the submission has changed since the run", where=str(path), fix=fix)
     return found.source
 
 
-def _calls(result: Result, finding: Finding, header: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _row_text(place: str, field: str) -> str:
+    """The kernel in a row, from a place ``FILE:LINE``."""
+    from kcbench.suites.rows import read_row
+
+    file, _, number = place.rpartition(":")
+    return read_row(Path(file), int(number), field)
+
+
+def _task(result: Result, folder: RunFolder) -> Task:
+    """The task of a result, as it was when it was scored."""
+    from kcbench.report.store import problem_name
+    from kcbench.suites.folder import source_text
+    from kcbench.tasks import load_task
+
+    path = folder.path / problem_name(result.task)
+    if not path.is_file():
+        task = load_task(result.task)
+    else:
+        from kcbench.infer import task_of_problem
+
+        code, problem = source_text(path)
+        if problem:
+            raise KcbenchError(problem, where=str(path))
+        task = task_of_problem(code, task_id=result.task, device=str(result.environment["device"]))
+    if folder.header["tasks"].get(task.id) != task.digest:
+        raise KcbenchError(f"the task {task.id} has changed since the run", where=result.id, fix="run kcbench eval again")
+    return task
+
+
+def _calls(result: Result, task: Task, finding: Finding, header: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The calls that led to a finding, as a script makes them again."""
     from kcbench.oracle.draw import call_json
     from kcbench.oracle.oracle import TaskOracle
-    from kcbench.tasks import load_task
 
-    task = load_task(result.task)
-    if header["tasks"].get(task.id) != task.digest:
-        raise KcbenchError(f"the task {task.id} has changed since the run", where=result.id, fix="run kcbench eval again")
     seed = str(header["seed"])
     probes = _probes(result, task)
     oracle = TaskOracle(task, seed=seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shlex
 import signal
@@ -13,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from kcbench import __version__
 from kcbench.cli.exits import INTERRUPTED
+from kcbench.cli.options import split_names
 from kcbench.cli.progress import RunProgress
 from kcbench.errors import KcbenchError
 
 if TYPE_CHECKING:
+    from kcbench.cli.inference import Inferred
     from kcbench.domain.result import Result
     from kcbench.domain.submission import Submission
     from kcbench.domain.task import Task
@@ -39,6 +44,7 @@ def make_options(
     bounds: str = "stochastic",
     gates: tuple[str, ...] = (),
     legacy: tuple[str, ...] | None = None,
+    timing: str | None = "none",
     time_limit: float | None = None,
     memory: float | None = None,
 ) -> Options:
@@ -51,13 +57,14 @@ def make_options(
         bounds: Error model of the value gates.
         gates: Gates to judge; empty for all.
         legacy: Legacy checks to run; None for all.
+        timing: Comma-separated baselines, or ``none``; None for eager on a GPU and none on a CPU.
         time_limit: Seconds for a submission as a whole; its parts get no more.
         memory: GiB for a submission.
 
     Raises:
-        KcbenchError: There is no such device.
+        KcbenchError: There is no such device or baseline.
     """
-    from kcbench.engine import LEGACY, Options, resolve_device
+    from kcbench.engine import BASELINES, LEGACY, Options, resolve_device
     from kcbench.runtime import Limits
 
     limits: dict[str, Any] = {}
@@ -70,14 +77,18 @@ def make_options(
         }
     if memory is not None:
         limits["memory_bytes"] = int(memory * (1 << 30))
+    found = resolve_device(device)
+    if timing is None:
+        timing = "eager" if found == "cuda" else "none"
     return Options(
         seed=seed,
-        device=resolve_device(device),
+        device=found,
         jobs=jobs or min(len(os.sched_getaffinity(0)), 4),
         bounds=bounds,
         gates=gates,
         legacy=LEGACY if legacy is None else legacy,
         limits=Limits(**limits),
+        timing=() if timing == "none" else split_names(timing, BASELINES, "--timing"),
     )
 
 
@@ -148,9 +159,44 @@ def _graceful(stop: threading.Event, progress: RunProgress) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def without_task(submissions: Sequence[Submission], inferred: Inferred, options: Options) -> list[Result]:
+    """Results of the submissions whose problem cannot be used: no verdict, and none of them is to blame.
+
+    Args:
+        submissions: All submissions of the run.
+        inferred: What became of the problems.
+        options: How the run is made.
+    """
+    from kcbench.domain.result import Result
+
+    made = []
+    for item in submissions:
+        reason = inferred.unusable.get(item.task) or inferred.failed.get(item.task)
+        if item.problem or not reason:
+            continue
+        parts = [__version__, item.id, item.digest, reason, options.seed, dict(item.origin)]
+        key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        status = "skipped" if item.task in inferred.unusable else "error"
+        made.append(Result(key, item.to_json(), status, reason, labels=(item.language,)))
+    return made
+
+
 def require_scorable(submissions: Sequence[Submission]) -> None:
     """Raise KcbenchError where none of the submissions can be scored, with the first reason."""
     if all(item.problem for item in submissions):
         first = submissions[0]
         fix = "" if len(submissions) == 1 else f"none of {len(submissions)} submissions can be scored; this is the first"
         raise KcbenchError(first.problem, where=first.path, fix=fix)
+
+
+def require_tasks(submissions: Sequence[Submission], inferred: Inferred) -> None:
+    """Raise where no submission has a problem that can be used: KcbenchError, or RuntimeError if kcbench is to blame."""
+    names = sorted({item.task for item in submissions if not item.problem})
+    if any(name not in inferred.unusable and name not in inferred.failed for name in names):
+        return
+    unusable = next((name for name in names if name in inferred.unusable), "")
+    if not unusable:
+        raise RuntimeError(f"{names[0]}: {inferred.failed[names[0]]}")
+    reason = inferred.unusable[unusable]
+    fix = "" if len(names) == 1 else f"none of {len(names)} problems can be used"
+    raise KcbenchError(reason, where="" if reason.startswith(unusable) else unusable, fix=fix)

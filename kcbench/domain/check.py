@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kcbench.domain.contract import Axis, Contract
+from kcbench.domain.contract import Axis, Contract, factors
 from kcbench.domain.recipes import Complaint, recipe_problems
 
 
@@ -43,14 +43,24 @@ def class_in_words(axis: Axis) -> str:
 
 
 def _known_axis(contract: Contract, name: Any, path: str) -> Iterator[Complaint]:
-    if isinstance(name, str) and name not in contract.axes:
-        yield path, f"expected an axis ({', '.join(contract.axes)}), found {name!r}"
+    for factor in factors(name) if isinstance(name, str) else ():
+        if isinstance(factor, str) and factor not in contract.axes:
+            yield path, f"expected an axis ({', '.join(contract.axes)}), found {factor!r}"
 
 
 def _init(contract: Contract) -> Iterator[Complaint]:
     for number, argument in enumerate(contract.init):
-        if isinstance(argument, Mapping):
-            yield from _known_axis(contract, argument["axis"], f".init[{number}].axis")
+        yield from _argument(contract, argument, f".init[{number}]")
+
+
+def _argument(contract: Contract, argument: Any, path: str) -> Iterator[Complaint]:
+    if isinstance(argument, Mapping) and "axis" in argument:
+        yield from _known_axis(contract, argument["axis"], f"{path}.axis")
+        return
+    for number, item in enumerate(
+        argument["tuple"] if isinstance(argument, Mapping) else argument if isinstance(argument, list) else ()
+    ):
+        yield from _argument(contract, item, f"{path}[{number}]")
 
 
 def _inputs(contract: Contract) -> Iterator[Complaint]:

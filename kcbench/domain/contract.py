@@ -13,8 +13,35 @@ from typing import Any
 
 from kcbench.domain.probe import Recipe
 
+Size = str | int
+"""A number of elements: fixed, an axis by name, or a product such as ``2*heads*width``."""
+
 Operand = tuple[str, int]
 """An input name (or ``parameter:<name>``) and one of its dimensions."""
+
+
+def factors(size: Size) -> tuple[Size, ...]:
+    """The factors of a size: numbers and names of axes."""
+    if isinstance(size, int):
+        return (size,)
+    return tuple(int(part) if part.isdecimal() else part for part in size.split("*"))
+
+
+def evaluate_size(size: Size, axes: Mapping[str, int]) -> int:
+    """A size at given sizes of the axes; KeyError for an axis that there is not."""
+    product = 1
+    for factor in factors(size):
+        product *= axes[factor] if isinstance(factor, str) else factor
+    return product
+
+
+def evaluate_argument(argument: Any, axes: Mapping[str, int]) -> Any:
+    """A constructor argument at given sizes: axes become numbers, at any depth."""
+    if isinstance(argument, Mapping):
+        if "tuple" in argument:
+            return tuple(evaluate_argument(item, axes) for item in argument["tuple"])
+        return evaluate_size(argument["axis"], axes)
+    return [evaluate_argument(item, axes) for item in argument] if isinstance(argument, list) else argument
 
 
 @dataclass(frozen=True)
@@ -46,10 +73,11 @@ class Input:
     """One positional argument of ``forward``."""
 
     name: str
-    shape: tuple[str | int, ...]
-    """Axis names or fixed sizes; for a scalar, ``()`` together with ``kind = "scalar"``."""
+    shape: tuple[Size, ...]
+    """Axis names, fixed sizes or products of them; for a scalar, ``()`` together with ``kind = "scalar"``."""
     kind: str = "float"
-    """``float`` (follows the probe's dtype), ``index`` (int64 in ``[0, bound)``) or ``scalar`` (a Python number)."""
+    """``float`` (follows the probe's dtype), ``index`` (int64 in ``[0, bound)``), ``given`` (another dtype, as the task's own
+    ``get_inputs`` makes it) or ``scalar`` (a Python number)."""
     domain: str = "real"
     """``real``: any finite value, so that gates vary distribution, scale and sign; ``recipe``: only what ``recipe`` makes."""
     recipe: Recipe = field(default_factory=lambda: {"kind": "normal"})
@@ -60,13 +88,16 @@ class Input:
     """For ``scalar``: the value passed."""
     max_scale: float = 1e3
     """Largest gain that the gates may apply to a ``real`` input."""
+    structured: bool = False
+    """Its entries depend on one another (a triangle of zeros, symmetry, labels), so that none may be changed alone: a kernel may
+    leave out what the structure tells it."""
 
 
 @dataclass(frozen=True)
 class Reduction:
     """The sum inside the task, where there is one."""
 
-    length: tuple[str | int, ...]
+    length: tuple[Size, ...]
     """Factors of the reduction length N: axis names and numbers."""
     operands: tuple[Operand, ...] = ()
     """Where the reduced axis lies in each operand."""
@@ -137,6 +168,10 @@ class Contract:
     than eager's. The reason says which, and why that much."""
     reasons: Mapping[str, str]
     """Why a clause is as it is, or is not testable, by gate id or clause name."""
+    random: bool = False
+    """The model draws random numbers in ``forward``: values are judged against their mean and spread over such draws."""
+    untestable: Mapping[str, str] = field(default_factory=dict)
+    """Gates that cannot tell a right kernel from a wrong one on this task, with the reason: they are not applied."""
     provenance: str = "hand"
     """``hand`` or ``inferred``."""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -156,11 +191,11 @@ class Contract:
 
     def shape(self, item: Input, axes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape of an input at given sizes."""
-        return tuple(axes[dim] if isinstance(dim, str) else dim for dim in item.shape)
+        return tuple(evaluate_size(dim, axes) for dim in item.shape)
 
     def init_args(self, axes: Mapping[str, int]) -> tuple[Any, ...]:
         """The constructor arguments at given sizes."""
-        return tuple(axes[arg["axis"]] if isinstance(arg, Mapping) else arg for arg in self.init)
+        return tuple(evaluate_argument(arg, axes) for arg in self.init)
 
     def input(self, name: str) -> Input:
         """An input by name; KeyError if there is none."""
@@ -173,7 +208,7 @@ class Contract:
         """N at given sizes; 1 where the task reduces nothing."""
         length = 1
         for factor in self.reduction.length if self.reduction else ():
-            length *= axes[factor] if isinstance(factor, str) else factor
+            length *= evaluate_size(factor, axes)
         return length
 
     @classmethod
@@ -225,6 +260,8 @@ class Contract:
             memory_factor=data.get("memory_factor", 4.0),
             noise_factor=data.get("noise_factor", 1.0),
             reasons=dict(data.get("reasons", {})),
+            random=data.get("random", False),
+            untestable=dict(data.get("untestable", {})),
             provenance=data["provenance"],
             raw=data,
         )

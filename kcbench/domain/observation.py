@@ -64,6 +64,8 @@ class Observation:
     """Names of inputs whose bytes changed during the call."""
     missing_parameters: tuple[str, ...] = ()
     """Parameters of the task's model that the submission does not have under that name and shape."""
+    held: int | None = None
+    """How many parameters and buffers the submission's model registers; None where the call says nothing about it."""
     peak_bytes: int | None = None
     """Peak device memory above the level before the call; None where it cannot be measured."""
     host_copies: int | None = None

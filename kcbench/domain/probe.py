@@ -22,7 +22,7 @@ class World:
     """The state of the world around a call."""
 
     layouts: Mapping[str, str] = field(default_factory=dict)
-    """Memory layout per input name: ``contiguous`` (default), ``transposed``, ``strided`` or ``offset``."""
+    """Memory layout per input name: ``contiguous`` (default), ``transposed``, ``strided``, ``offset`` or ``channels_last``."""
     repeats: int = 1
     """How often the same call is made on the same input tensors."""
     disturb: tuple[str, ...] = ()

@@ -37,6 +37,7 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         ("away", "kinks", "margin"),
         ("poison", "base at", "value values"),
         ("permuted", "base dim perm", ""),
+        ("problem", "", ""),
     )
 }
 """Required and optional options by kind, beside ``gain`` and ``shift``, which all kinds but ``index`` take."""

@@ -244,5 +244,6 @@ _MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
     "minItems": _bound("at least {} item(s)"),
     "maxItems": _bound("at most {} item(s)"),
     "minProperties": _bound("at least {} key(s)"),
+    "maxProperties": _bound("at most {} key(s)"),
     "uniqueItems": _bound("items that differ from each other"),
 }

@@ -28,6 +28,9 @@ class Submission:
     problem: str = ""
     """Why it cannot be scored (syntax error, no entry class, ...); empty when it can."""
     header: Mapping[str, str] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    """Its place in a published suite: ``suite``, ``level``, ``problem_id`` and ``sample_id``, the last three None where they
+    could not be told; empty where it comes from none."""
 
     @property
     def digest(self) -> str:
@@ -46,4 +49,5 @@ class Submission:
             "language": self.language,
             "packs_weights": self.packs_weights,
             "problem": self.problem,
+            "origin": dict(self.origin),
         }

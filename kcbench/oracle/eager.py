@@ -19,9 +19,9 @@ def as_tuple(value: Any) -> tuple[Tensor, ...]:
 
 
 def place(args: Mapping[str, Any], dtype: torch.dtype) -> dict[str, Any]:
-    """Inputs with the floating ones in a dtype; index tensors and scalars as they are."""
+    """Copies of inputs, the floating ones in a dtype: a model may write into what it is given."""
     return {
-        name: value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
+        name: value.to(dtype if value.is_floating_point() else value.dtype, copy=True) if isinstance(value, Tensor) else value
         for name, value in args.items()
     }
 

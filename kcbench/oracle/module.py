@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from types import ModuleType
 
@@ -23,14 +24,30 @@ def task_module(task: Task, sizes: Mapping[str, int] | None) -> ModuleType:
         KcbenchError: The code does not run, lacks one of those names, or has no constant for an axis of ``sizes``.
     """
     where = str(task.folder / "task.py") if task.folder is not None else task.id
-    module = _execute(task.code, name=f"kcbench_task_{task.name}", path=where)
-    for name in ("Model", "get_inputs", "get_init_inputs"):
-        if not hasattr(module, name):
-            raise KcbenchError(f"the task defines no {name}", where=where)
-    for name, size in (sizes or {}).items():
-        if not isinstance(getattr(module, name, None), int):
-            raise KcbenchError(f"the task has no constant {name!r}", where=where, fix="axes are constants of task.py")
-        setattr(module, name, size)
+    return problem_module(task.code, sizes, name=f"kcbench_task_{task.name}", where=where)
+
+
+def problem_module(code: str, sizes: Mapping[str, int] | None, *, name: str, where: str) -> ModuleType:
+    """Run KernelBench-format source in a module of its own; see :func:`task_module`.
+
+    A size replaces the constant where it is assigned, so that what the module computes from it at import follows.
+    """
+    try:
+        tree = ast.parse(code, where)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise KcbenchError(f"cannot be parsed: {error}", where=where) from error
+    missing = dict(sizes or {})
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if isinstance(target, ast.Name) and target.id in (sizes or {}) and isinstance(node, ast.Assign):
+            node.value = ast.copy_location(ast.Constant((sizes or {})[target.id]), node.value)
+            missing.pop(target.id, None)
+    for constant in missing:
+        raise KcbenchError(f"the task has no constant {constant!r}", where=where, fix="axes are constants of task.py")
+    module = _execute(tree, name=name, path=where)
+    for wanted in ("Model", "get_inputs", "get_init_inputs"):
+        if not hasattr(module, wanted):
+            raise KcbenchError(f"the task defines no {wanted}", where=where)
     return module
 
 
@@ -59,11 +76,11 @@ def reference_module(task: Task) -> ModuleType:
     return module
 
 
-def _execute(source: str, *, name: str, path: str) -> ModuleType:
+def _execute(code: str | ast.Module, *, name: str, path: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = path
     try:
-        exec(compile(source, path, "exec"), module.__dict__)
+        exec(compile(code, path, "exec"), module.__dict__)
     except Exception as error:
         raise KcbenchError(f"does not run: {type(error).__name__}: {error}", where=path) from error
     return module

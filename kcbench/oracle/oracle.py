@@ -22,9 +22,14 @@ from kcbench.numerics.formats import torch_dtype
 from kcbench.numerics.stochastic import Estimate, estimate
 from kcbench.oracle import eager
 from kcbench.oracle.draw import MODEL_SEED, ParameterSpec, draw_cotangents, draw_inputs, draw_parameters
+from kcbench.oracle.generate import Generator
 from kcbench.oracle.module import reference_module, task_module
+from kcbench.oracle.seeding import seeded
+from kcbench.oracle.twin import factories_widened, widened
 
 T = TypeVar("T")
+RANDOM_DRAWS = 24
+"""Runs from which the spread of a model that draws random numbers is estimated."""
 
 
 class TaskOracle:
@@ -43,7 +48,9 @@ class TaskOracle:
         self.seed = seed
         self._run_eager = run_eager or self._eager
         self._module = task_module(task, None)
-        self._reference = reference_module(task)
+        self._reference = None if task.reference is None else reference_module(task)
+        """None where the model's own float64 twin stands in for a reference."""
+        self._generator = Generator(task)
         self._lock = threading.RLock()
         self._cache: dict[tuple[str, str], Any] = {}
 
@@ -61,7 +68,7 @@ class TaskOracle:
     # What a call is made of
 
     def inputs(self, probe: Probe) -> dict[str, Any]:
-        return self._cached("inputs", probe, lambda: draw_inputs(self.task.contract, probe, self.seed))
+        return self._cached("inputs", probe, lambda: draw_inputs(self.task.contract, probe, self.seed, self._generator))
 
     def parameter_specs(self, probe: Probe) -> tuple[ParameterSpec, ...]:
         """Names, shapes and kinds of the model's parameters and buffers at the probe's sizes."""
@@ -83,11 +90,10 @@ class TaskOracle:
         return self._cached("cotangents", probe, lambda: draw_cotangents(self.truth(probe), probe, self.seed))
 
     def _construct(self, init: tuple[Any, ...]) -> nn.Module:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(MODEL_SEED)
+        with seeded(MODEL_SEED):
             return self._module.Model(*init)  # type: ignore[no-any-return]
 
-    def _model(self, probe: Probe, dtype: torch.dtype) -> nn.Module:
+    def model(self, probe: Probe, dtype: torch.dtype) -> nn.Module:
         """A new model in a dtype, holding the values that the candidate's dtype can hold."""
         model = self._construct(self.task.contract.init_args(probe.axes)).to(torch_dtype(probe.dtype))
         return eager.load(model, self.parameters(probe)).to(dtype)
@@ -99,14 +105,58 @@ class TaskOracle:
 
     def _truth(self, probe: Probe) -> tuple[Tensor, ...]:
         with torch.no_grad():
-            return self._refer(self._reference.forward, probe)
+            if self._reference is not None:
+                return self._refer(self._reference.forward, probe)
+            if self.task.contract.random:
+                return self._draws(probe)[0]
+            model, args = self.model(probe, torch.float64), eager.place(self.inputs(probe), torch.float64)
+            return self.twin(model, args)
+
+    def _draws(self, probe: Probe) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Mean and variance of the twin's outputs over the random numbers that the model draws itself."""
+
+        def make() -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+            runs = []
+            for seed in range(RANDOM_DRAWS):
+                model, args = self.model(probe, torch.float64), eager.place(self.inputs(probe), torch.float64)
+                with torch.no_grad(), seeded(seed):
+                    runs.append(self.twin(model, args))
+            stacked = [torch.stack(outputs) for outputs in zip(*runs, strict=True)]
+            return tuple(x.mean(0) for x in stacked), tuple(x.var(0) * (1 + 1 / RANDOM_DRAWS) for x in stacked)
+
+        return self._cached("draws", probe, make)
+
+    def twin(self, model: nn.Module, args: dict[str, Any]) -> tuple[Tensor, ...]:
+        """The float64 twin's outputs, cloned: a model may return a buffer of its own."""
+        with widened():
+            return tuple(output.clone() for output in eager.as_tuple(model(*args.values())))
 
     def magnitude(self, probe: Probe) -> tuple[Tensor, ...] | None:
+        if self._reference is None:
+            return self._twin_magnitude(probe)
         twin = getattr(self._reference, "magnitude", None)
         if twin is None:
             return None
         with torch.no_grad():
             return self._cached("magnitude", probe, lambda: self._refer(twin, probe))
+
+    def _twin_magnitude(self, probe: Probe) -> tuple[Tensor, ...] | None:
+        """For a linear task, the model on absolute values: the sum of the sizes of all that is added up."""
+        reduction = self.task.contract.reduction
+        if reduction is None or not reduction.linear:
+            return None
+
+        def make() -> tuple[Tensor, ...]:
+            model = self.model(probe, torch.float64)
+            args = eager.place(self.inputs(probe), torch.float64)
+            with torch.no_grad():
+                for value in model.state_dict().values():
+                    if value.is_floating_point():
+                        value.abs_()
+                sizes = {k: v.abs() if isinstance(v, Tensor) and v.is_floating_point() else v for k, v in args.items()}
+                return self.twin(model, sizes)
+
+        return self._cached("magnitude", probe, make)
 
     def _refer(self, function: Callable[..., Any], probe: Probe) -> tuple[Tensor, ...]:
         args = eager.place(self.inputs(probe), torch.float64)
@@ -114,31 +164,37 @@ class TaskOracle:
         return eager.as_tuple(function(*args.values(), params=self._state64(probe), init=init))
 
     def _state64(self, probe: Probe) -> dict[str, Tensor]:
-        state = self._model(probe, torch.float64).state_dict()
+        state = self.model(probe, torch.float64).state_dict()
         return {name: value.detach().clone() for name, value in state.items()}
 
     def estimate(self, probe: Probe) -> Estimate:
         return self._cached("estimate", probe, lambda: self._estimate(probe))
 
     def _estimate(self, probe: Probe) -> Estimate:
-        model = self._model(probe, torch.float64)
-        args = eager.place(self.inputs(probe), torch.float64)
+        model = self.model(probe, torch.float64)
 
         def run() -> tuple[Tensor, ...]:
-            with torch.no_grad():
+            args = eager.place(self.inputs(probe), torch.float64)
+            with torch.no_grad(), factories_widened():
                 return eager.as_tuple(model(*args.values()))
 
-        return self._noise(run, probe, f"{self.seed}/{probe.id}")
+        found = self._noise(run, probe, f"{self.seed}/{probe.id}")
+        if not self.task.contract.random:
+            return found
+        _, variances = self._draws(probe)
+        sigma = tuple((own.square() + spread).sqrt() for own, spread in zip(found.sigma, variances, strict=True))
+        return dataclasses.replace(found, sigma=sigma)
 
     def eager(self, probe: Probe) -> Observation:
         return self._cached("eager", probe, lambda: self._run_eager(probe))
 
     def _eager(self, probe: Probe) -> Observation:
-        model = self._model(probe, torch_dtype(probe.dtype))
-        args = self.inputs(probe)
+        model = self.model(probe, torch_dtype(probe.dtype))
+        args = eager.place(self.inputs(probe), torch_dtype(probe.dtype))
         names = self.gradient_names(probe) if probe.gradient else ()
         cotangents = self.cotangents(probe) if probe.gradient else ()
-        return eager.observe(model, args, gradients=names, cotangents=cotangents)
+        with seeded(MODEL_SEED):
+            return eager.observe(model, args, gradients=names, cotangents=cotangents)
 
     # Gradients
 
@@ -154,28 +210,46 @@ class TaskOracle:
     def _gradient_truth(self, probe: Probe) -> dict[str, Tensor]:
         args = eager.place(self.inputs(probe), torch.float64)
         names = self.gradient_names(probe)
+        if self._reference is None:
+            return self._twin_gradient(probe, args, names)
+        reference = self._reference
         state = {n: t.requires_grad_(f"parameter:{n}" in names) for n, t in self._state64(probe).items()}
         init = self.task.contract.init_args(probe.axes)
 
         def function(*values: Any) -> tuple[Tensor, ...]:
-            return eager.as_tuple(self._reference.forward(*values, params=state, init=init))
+            return eager.as_tuple(reference.forward(*values, params=state, init=init))
 
         _, grads = eager.vjp(function, args, state, names, self.cotangents(probe))
         leaves = {**{f"input:{n}": v for n, v in args.items()}, **{f"parameter:{n}": v for n, v in state.items()}}
+        return {name: torch.zeros_like(leaves[name]) if grad is None else grad.detach() for name, grad in grads.items()}
+
+    def _twin_gradient(self, probe: Probe, args: dict[str, Any], names: tuple[str, ...]) -> dict[str, Tensor]:
+        model = self.model(probe, torch.float64)
+        parameters = dict(model.named_parameters())
+        leaves = {**{f"input:{n}": v for n, v in args.items()}, **{f"parameter:{n}": v for n, v in parameters.items()}}
+
+        def function(*values: Any) -> tuple[Tensor, ...]:
+            with widened():
+                return eager.as_tuple(model(*values))
+
+        _, grads = eager.vjp(function, args, parameters, names, self.cotangents(probe))
         return {name: torch.zeros_like(leaves[name]) if grad is None else grad.detach() for name, grad in grads.items()}
 
     def gradient_estimate(self, probe: Probe) -> Estimate:
         return self._cached("gradient estimate", probe, lambda: self._gradient_estimate(probe))
 
     def _gradient_estimate(self, probe: Probe) -> Estimate:
-        model = self._model(probe, torch.float64)
+        model = self.model(probe, torch.float64)
         args = eager.place(self.inputs(probe), torch.float64)
         names = self.gradient_names(probe)
         leaves = {**{f"input:{n}": v for n, v in args.items()}, **{f"parameter:{n}": v for n, v in model.named_parameters()}}
         cotangents = self.cotangents(probe)
 
         def run() -> tuple[Tensor, ...]:
-            _, grads = eager.vjp(lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, cotangents)
+            with factories_widened():
+                _, grads = eager.vjp(
+                    lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, cotangents
+                )
             return tuple(torch.zeros_like(leaves[n]) if g is None else g for n, g in grads.items())
 
         return self._noise(run, probe, f"{self.seed}/{probe.id}/gradient")

@@ -14,9 +14,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kcbench.domain.result import Result
-from kcbench.report import plots, summary
+from kcbench.report import fast_p_words, plots, summary
 from kcbench.report.catalog import GATES, MARKS, Mark, mark
 from kcbench.report.explain import Explanation, explain_result, headline, outcome
+from kcbench.report.fast_p import measure
 from kcbench.report.gap import Gap, accepts
 from kcbench.report.text import clean, count, percent, percents
 
@@ -58,6 +59,7 @@ def render(results: Sequence[Result], header: Mapping[str, Any], *, run: str = "
     checks = tuple(gap.check for gap in measured)
     script = (TEMPLATES / "report.js").read_text("utf-8")
     style = (TEMPLATES / "report.css").read_text("utf-8")
+    scores = measure(results, header)
     rows = [_row(result, checks, run) for result in sorted(results, key=lambda item: item.id)]
     return (
         _environment()
@@ -69,6 +71,9 @@ def render(results: Sequence[Result], header: Mapping[str, Any], *, run: str = "
             gate_bars=plots.gate_bars(measured[0].gates) if measured else None,
             code_bars=plots.code_bars(measured[0].codes) if measured else None,
             heat_strip=plots.heat_strip(results) if results else None,
+            suite_title=fast_p_words.TITLE,
+            suite_grids=fast_p_words.grids(scores) if scores is not None else (),
+            suite_notes=fast_p_words.notes(scores, header) if scores is not None else (),
             checks=checks,
             gates=GATES,
             legend=MARKS,

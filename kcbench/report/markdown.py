@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcbench.domain.result import Result
-from kcbench.report import summary
+from kcbench.report import fast_p_words, summary
 from kcbench.report.catalog import GATES, MARKS, Mark, gate_info, mark
 from kcbench.report.explain import explain_result, headline, outcome
+from kcbench.report.fast_p import measure
 from kcbench.report.gap import Gap, accepts, legacy_score
 from kcbench.report.html import repro_command
 from kcbench.report.text import markdown, one_line, percent, percents
@@ -33,6 +34,7 @@ def render(results: Sequence[Result], header: Mapping[str, Any], *, run: str = "
     for number, gap in enumerate(measured):
         blocks += [f"## Rigor gap against {markdown(gap.check)}", f"**{markdown(summary.headline(gap))}**", _two_by_two(gap)]
         blocks.append(_bullets(markdown(line) for line in summary.statements(gap, brief=number > 0)))
+    blocks += _suite(results, header)
     if measured:
         blocks += ["## Gates", _gates(measured[0]), "## Failure codes", _codes(measured[0])]
     blocks += ["## Submissions", _submissions(ordered, [gap.check for gap in measured]), _legend()]
@@ -41,6 +43,18 @@ def render(results: Sequence[Result], header: Mapping[str, Any], *, run: str = "
         blocks += ["## What was not clean", *refusals]
     blocks += ["## How to read this", *map(markdown, summary.HOW_TO_READ)]
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _suite(results: Sequence[Result], header: Mapping[str, Any]) -> list[str]:
+    """fast_p and pass@k, where the submissions come from a suite."""
+    scores = measure(results, header)
+    if scores is None:
+        return []
+    grids = [
+        _table(list(map(markdown, grid.head)), [list(map(markdown, row)) for row in grid.rows], range(grid.words, len(grid.head)))
+        for grid in fast_p_words.grids(scores)
+    ]
+    return [f"## {markdown(fast_p_words.TITLE)}", *grids, _bullets(map(markdown, fast_p_words.notes(scores, header)))]
 
 
 def _bullets(lines: Any) -> str:

@@ -8,6 +8,8 @@ column              type           meaning
 ==================  =============  ===========================================================================================
 submission          string         id, unique within the run
 task                string         task id
+level, problem_id,  int64          place in the suite that it comes from; null where there is none
+sample_id
 author, language    string         as the submission says
 entry, path         string         class scored; file it came from
 digest              string         SHA-256 of the source text
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
 ALWAYS = ("kernelbench-v0", "kernelbench-v1")
 """Legacy checks that have a column in every run."""
 
+ORIGIN = ("level", "problem_id", "sample_id")
+"""Columns that say where in a suite a submission stands."""
+
 
 def frame(results: Sequence[Result], header: Mapping[str, Any]) -> polars.DataFrame:
     """The table described above.
@@ -82,7 +87,9 @@ def frame(results: Sequence[Result], header: Mapping[str, Any]) -> polars.DataFr
     ]
     kinds = {"s": pl.String(), "b": pl.Boolean(), "i": pl.Int64(), "f": pl.Float64(), "l": pl.List(pl.String())}
     letters = {
-        **dict.fromkeys(("submission", "task", "author", "language", "entry", "path", "digest"), "s"),
+        **dict.fromkeys(("submission", "task"), "s"),
+        **dict.fromkeys(ORIGIN, "i"),
+        **dict.fromkeys(("author", "language", "entry", "path", "digest"), "s"),
         "packs_weights": "b",
         "labels": "l",
         **dict.fromkeys(("key", "status", "reason"), "s"),
@@ -105,6 +112,7 @@ def _submission(result: Result) -> dict[str, Any]:
     return {
         "submission": clean(result.id),
         "task": clean(result.task),
+        **{name: facts.get("origin", {}).get(name) for name in ORIGIN},
         **{name: _text(facts.get(name)) for name in ("author", "language", "entry", "path", "digest")},
         "packs_weights": facts.get("packs_weights"),
         "labels": [clean(label) for label in result.labels],

@@ -19,6 +19,7 @@ class                  index, expected
 gradient               gradient (``input:x`` or ``parameter:weight``), index, expected, tolerance
 missing-gradient       gradients (names); without it, every tensor input
 weights                two calls, before and after the update; index, expected, tolerance, or else equal bytes are the failure
+weightless             nothing
 stateful               index, expected, tolerance of a value that is wrong after the calls before it; or else the bytes
                        are compared with a fresh object's, and the first call's with the last one's where their inputs
                        are the same
@@ -56,8 +57,10 @@ from kcbench.report.text import one_line
 PARTS = Path(__file__).parent / "templates" / "repro_parts.py"
 FILLS = Path(__file__).parents[1] / "numerics" / "fills.py"
 WIDTH = 120
-_WRITTEN = frozenset({"ENTRY", "DEVICE", "EVIDENCE", "CALLS", "SUBMISSION", "FILLS"})
+_WRITTEN = frozenset({"ENTRY", "DEVICE", "EVIDENCE", "CALLS", "SUBMISSION", "FILLS", "PROBLEM"})
 """Constants that a script defines itself."""
+_GIVEN, _DRAWN = 'draw_given(spec, variant) if "given" in spec else draw(spec, variant)', "draw(spec, variant)"
+"""How a script draws an input, with and without inputs that the problem's own ``get_inputs`` makes."""
 _MAY_KEEP_STATE = frozenset({"value", "bits", "class", "pair", "stateful"})
 """Kinds that are looked for a second time after other calls: in the run, many calls came before the one that is named."""
 
@@ -77,6 +80,7 @@ def build_script(
     title: str,
     gate: str = "",
     device: str | None = None,
+    problem: str = "",
 ) -> str:
     """A standalone script that shows a finding again.
 
@@ -91,9 +95,11 @@ def build_script(
         gate: The gate's id, for the explanation; taken from the title where it is missing.
         device: ``cpu`` or ``cuda``, where the run was made; None chooses the CPU for interpreted runs, and a GPU for others where
             there is one.
+        problem: Source text of the problem. It is embedded where its ``get_inputs`` makes an input of a call, and only there.
 
     Raises:
-        KcbenchError: The evidence has no kind, or none that a script can be made for, or there are no calls.
+        KcbenchError: The evidence has no kind, or none that a script can be made for, or there are no calls, or an input comes
+            from the problem and its source is missing.
     """
     kind = str(finding.evidence.get("kind", ""))
     check = f"check_{kind.replace('-', '_')}"
@@ -104,16 +110,22 @@ def build_script(
         raise KcbenchError("the finding names no call to make again", where=one_line(title))
     gate = gate or (match.group() if (match := re.search(r"\b(GUARD|[A-Z]{3}-\d\d)\b", title)) else "")
     place = device or ("cpu" if interpret else None)
-    names = _needed("main", check, *(["after_other_calls"] if kind in _MAY_KEEP_STATE else []))
+    given = any("given" in spec for call in calls for spec in call["inputs"])
+    if given and not problem:
+        raise KcbenchError("an input is made by the problem, whose source is missing", where=one_line(title))
+    parts = _parts() if given else {name: part.replace(_GIVEN, _DRAWN) for name, part in _parts().items()}
+    names = _needed(parts, "main", check, *(["after_other_calls"] if kind in _MAY_KEEP_STATE else []))
+    made_by = "# --- embedded: the problem, whose get_inputs makes the inputs that no recipe can"
     blocks = [
         _head(title, gate, finding),
         _imports(names, interpret),
         _constants(entry, finding, calls, place),
-        *(_parts()[name] for name in names),
+        *(parts[name] for name in names),
         "# --- embedded: the submission as it was scored",
         f"SUBMISSION = {literal(source)}",
         "# --- embedded: kcbench/numerics/fills.py, which turns recipes and keys into tensors",
         f"FILLS = {literal(FILLS.read_text('utf-8'))}",
+        *([made_by, f"PROBLEM = {literal(problem)}"] if given else []),
         f'if __name__ == "__main__":\n    sys.exit(main({f"after_other_calls({check})" if kind in _MAY_KEEP_STATE else check}))',
     ]
     head, imports, constants, *rest = (block.strip("\n") for block in blocks)
@@ -193,9 +205,8 @@ def _uses(part: str) -> set[str]:
     return {node.id for node in ast.walk(ast.parse(part)) if isinstance(node, ast.Name)}
 
 
-def _needed(*wanted: str) -> tuple[str, ...]:
+def _needed(parts: Mapping[str, str], *wanted: str) -> tuple[str, ...]:
     """Names of some parts and of all that they use, directly or not, in the order of the file."""
-    parts = _parts()
     todo, seen = list(wanted), set[str]()
     while todo:
         name = todo.pop()

@@ -67,6 +67,10 @@ SENTENCES: Mapping[str, Sentence] = MappingProxyType(
             "With a random cotangent, the gradient must lie within the derived bound around float64 autograd, away from kinks",
             "The kernel's backward pass gives another gradient",
         ),
+        "CMP-02.forward": Sentence(
+            "A call whose gradient is taken must return the same values as any other call",
+            "The kernel's result in such a call is further off than rounding can explain",
+        ),
         "CMP-02.missing": Sentence(
             "The contract asks for gradients, and autograd must be able to take them through the kernel's output",
             "The kernel does not give one",

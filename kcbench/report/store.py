@@ -8,6 +8,9 @@ r"""The run folder: what a run leaves behind, and what the next one resumes from
     report.html        \  for people; made again at will
     report.md          /
     repro/<id>-<gate>.py
+    problems/<task>.py the problems of the run where they are no tasks of kcbench
+    eval_results.json, baseline_time_<name>.json, ...
+                       where the submissions come from KernelBench, see :mod:`kcbench.report.eval_results`
     .lock              held (fcntl) while a run writes
 """
 
@@ -142,11 +145,23 @@ class RunFolder:
         """
         target = self.path / name
         try:
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             _write(target, text)
         except OSError as error:
             raise KcbenchError(f"cannot be written: {error.strerror}", where=str(target)) from error
         return target
+
+    def remove(self, name: str) -> None:
+        """Remove a file that an earlier report wrote, if it is there.
+
+        Raises:
+            KcbenchError: It cannot be removed.
+        """
+        target = self.path / name
+        try:
+            target.unlink(missing_ok=True)
+        except OSError as error:
+            raise KcbenchError(f"cannot be removed: {error.strerror}", where=str(target)) from error
 
     def write_parquet(self) -> Path:
         """Write ``results.parquet``.
@@ -182,6 +197,11 @@ class RunFolder:
 def repro_name(identifier: str, gate: str) -> str:
     """Path of a reproduction script below the run folder; ``/`` in an id becomes ``__``."""
     return f"repro/{slug(identifier.replace('/', '__'))}-{slug(gate)}.py"
+
+
+def problem_name(task: str) -> str:
+    """Path of a problem's source text below the run folder."""
+    return f"problems/{task}.py"
 
 
 def _read_header(folder: Path) -> dict[str, Any]:

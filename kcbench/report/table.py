@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kcbench.domain.result import Result
-from kcbench.report import summary
+from kcbench.report import fast_p_words, summary
 from kcbench.report.catalog import (
     ERROR,
     GATES,
@@ -28,6 +28,7 @@ from kcbench.report.catalog import (
     mark,
 )
 from kcbench.report.explain import outcome
+from kcbench.report.fast_p import Scores, measure
 from kcbench.report.gap import Gap, accepts, legacy_score
 from kcbench.report.text import clean, one_line
 
@@ -48,7 +49,7 @@ _LEGACY_NAMES = {"kernelbench-v0": "v0", "kernelbench-v1": "v1"}
 
 
 def print_report(console: Console, results: Sequence[Result], header: Mapping[str, Any], *, without: Sequence[str] = ()) -> None:
-    """Print the table of submissions and the gap panels.
+    """Print the table of submissions, the gap panels, and fast_p where the submissions come from a suite.
 
     Args:
         console: Where to; its width decides the layout (80 columns and up).
@@ -64,6 +65,9 @@ def print_report(console: Console, results: Sequence[Result], header: Mapping[st
     console.print(legend())
     for number, gap in enumerate(gaps):
         console.print(gap_panel(gap, brief=number > 0))
+    scores = measure(results, header)
+    if scores is not None:
+        console.print(suite_panel(scores, header))
 
 
 def submissions(results: Sequence[Result], checks: Sequence[str], *, width: int) -> RenderableType:
@@ -119,6 +123,21 @@ def gap_panel(gap: Gap, *, brief: bool = False) -> Panel:
     lines = [Text(f"- {line}") for line in summary.statements(gap, brief=brief)]
     body = Group(Text(summary.headline(gap), "bold"), Text(), table, Text(), *lines)
     return Panel(body, title=Text(f"rigor gap against {one_line(gap.check)}"), title_align="left", border_style="dim")
+
+
+def suite_panel(scores: Scores, header: Mapping[str, Any]) -> Panel:
+    """fast_p and pass@k, with what has to be known to read them."""
+    parts: list[RenderableType] = []
+    for grid in fast_p_words.grids(scores):
+        table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
+        for number, name in enumerate(grid.head):
+            head = Text(name.replace(" ", "\n").replace("_", "_\n"))  # Two lines, so that all columns fit into 80 characters.
+            table.add_column(head, justify="left" if number < grid.words else "right", overflow="fold")
+        for row in grid.rows:
+            table.add_row(*map(Text, row))
+        parts += [table, Text()]
+    parts += [Text(f"- {line}") for line in fast_p_words.notes(scores, header)]
+    return Panel(Group(*parts), title=Text(fast_p_words.TITLE), title_align="left", border_style="dim")
 
 
 def _legacy(result: Result, check: str) -> Text:

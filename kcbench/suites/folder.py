@@ -25,7 +25,9 @@ LARGEST = 1 << 20
 _LEVEL = re.compile(r"level\d+/")
 
 
-def discover(paths: Sequence[Path], *, task: str | None = None, known: Collection[str] | None = None) -> list[Submission]:
+def discover(
+    paths: Sequence[Path], *, task: str | None = None, known: Collection[str] | None = None, published: bool = False
+) -> list[Submission]:
     """Find submissions.
 
     What cannot be scored is among them, with its ``problem`` set.
@@ -34,6 +36,7 @@ def discover(paths: Sequence[Path], *, task: str | None = None, known: Collectio
         paths: Files and folders. Folders are searched for ``.py`` files; what starts with a dot or two underscores is skipped.
         task: Task of all submissions, whatever they say themselves.
         known: Ids of the tasks that there are; by default those that came with kcbench.
+        published: Read the files as the harnesses of published collections do; see :func:`kcbench.suites.source.parse`.
 
     Returns:
         Submissions in the order of the paths, those of a folder sorted by path; none twice.
@@ -48,10 +51,12 @@ def discover(paths: Sequence[Path], *, task: str | None = None, known: Collectio
     for path in paths:
         for file, name in _files(path):
             found.setdefault(file.resolve(), (file, name))
-    return [read(file, identifier=name, known=known, task=task) for file, name in _distinct(list(found.values()))]
+    return [
+        read(file, identifier=name, known=known, task=task, published=published) for file, name in _distinct(list(found.values()))
+    ]
 
 
-def read(path: Path, *, identifier: str, known: Collection[str], task: str | None = None) -> Submission:
+def read(path: Path, *, identifier: str, known: Collection[str], task: str | None = None, published: bool = False) -> Submission:
     """Read one submission; whatever is wrong with it becomes its ``problem``.
 
     Args:
@@ -59,9 +64,10 @@ def read(path: Path, *, identifier: str, known: Collection[str], task: str | Non
         identifier: Its id within the run.
         known: Ids of the tasks that there are.
         task: Its task, whatever it says itself.
+        published: Read it as the harnesses of published collections do; see :func:`kcbench.suites.source.parse`.
     """
-    source, problem = _text(path)
-    parsed = Parsed(problem=problem) if problem else parse(source)
+    source, problem = source_text(path)
+    parsed = Parsed(problem=problem) if problem else parse(source, published=published)
     wanted = task or parsed.header.get("task") or _task_of_place(path, known)
     problem = parsed.problem or ("" if wanted in known else unknown_task(wanted, known))
     return _submission(
@@ -69,7 +75,7 @@ def read(path: Path, *, identifier: str, known: Collection[str], task: str | Non
     )
 
 
-def parse_submission(source: str, *, path: str, id: str, task: str) -> Submission:
+def parse_submission(source: str, *, path: str, id: str, task: str, published: bool = False) -> Submission:
     """A submission from source text that is in memory already; whatever is wrong with the text becomes its ``problem``.
 
     Args:
@@ -77,8 +83,9 @@ def parse_submission(source: str, *, path: str, id: str, task: str) -> Submissio
         path: Where it came from, for messages.
         id: Its id within the run.
         task: Its task, which exists.
+        published: Read it as the harnesses of published collections do; see :func:`kcbench.suites.source.parse`.
     """
-    parsed = parse(source)
+    parsed = parse(source, published=published)
     return _submission(source, parsed, path=path, identifier=id, task=task, problem=parsed.problem)
 
 
@@ -108,7 +115,8 @@ def unknown_task(task: str, known: Collection[str]) -> str:
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
     """Candidate files with their ids: the path below the folder given, without ``.py``."""
     if path.is_dir():
-        files = sorted(_walk(path), key=lambda file: file.relative_to(path).as_posix())
+        found = (file for file in walk(path) if file.suffix == ".py")
+        files = sorted(found, key=lambda file: file.relative_to(path).as_posix())
         if not files:
             raise KcbenchError("no .py file in this folder", where=str(path))
         yield from ((file, file.relative_to(path).with_suffix("").as_posix()) for file in files)
@@ -122,16 +130,27 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
         yield path, path.stem
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def walk(folder: Path) -> Iterator[Path]:
+    """All files below a folder, but for what starts with a dot or two underscores, and what kcbench itself left there.
+
+    Raises:
+        KcbenchError: A folder cannot be read.
+    """
+
     def fail(error: OSError) -> None:
         raise KcbenchError(f"cannot be read: {error.strerror}", where=str(error.filename)) from error
 
     for place, folders, files in os.walk(folder, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith((".", "__"))]
+        folders[:] = [name for name in folders if not name.startswith((".", "__")) and not _is_run(Path(place, name))]
         for name in files:
             file = Path(place, name)
-            if file.suffix == ".py" and not name.startswith((".", "__")) and file.is_file():
+            if not name.startswith((".", "__")) and file.is_file():
                 yield file
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder is one that a run wrote: the scripts in it are no submissions."""
+    return (folder / "run.json").is_file() and (folder / "verdicts.jsonl").is_file()
 
 
 def _distinct(found: list[tuple[Path, str]]) -> Iterator[tuple[Path, str]]:
@@ -149,8 +168,8 @@ def _distinct(found: list[tuple[Path, str]]) -> Iterator[tuple[Path, str]]:
         yield file, name
 
 
-def _text(path: Path) -> tuple[str, str]:
-    """The source text, or why there is none."""
+def source_text(path: Path) -> tuple[str, str]:
+    """A file's source text, or why there is none."""
     try:
         with path.open("rb") as stream:
             data = stream.read(LARGEST + 1)

@@ -6,11 +6,14 @@ import ast
 import difflib
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 ENTRY = "ModelNew"
 """Name of the class that is scored unless the header names another one."""
+
+MODEL = "Model"
+"""Name of a problem's class; some published collections give it to kernels too."""
 
 HEADER_KEYS = ("task", "author", "entry", "packs-weights", "targets")
 """Header keys that kcbench reads; others are kept as they are."""
@@ -30,25 +33,63 @@ class Parsed:
     """The first reason why it cannot be scored, in one line; empty when there is none."""
 
 
-def parse(source: str) -> Parsed:
+def parse(source: str, *, published: bool = False) -> Parsed:
     """Read a submission's source text. Nothing in it is run.
 
     The header is the block of comments at the top: lines ``# kcbench: key=value`` with the keys :data:`HEADER_KEYS`.
+
+    Args:
+        source: The text.
+        published: Read it as the harnesses of published collections do: the entry may be a function, the last of several
+            definitions counts, and :data:`MODEL` is scored where the header names no entry and there is no :data:`ENTRY`.
     """
     header = dict(_header(source))
     entry = header.get("entry", ENTRY)
     if not source.strip():
         return Parsed(header, entry, problem="the file is empty")
+    tree = _tree(source)
+    if isinstance(tree, str):
+        return Parsed(header, entry, problem=tree)
+    if published and "entry" not in header and not _defines(tree, ENTRY) and _defines(tree, MODEL):
+        entry = MODEL
+    problem = _header_problem(header) or _entry_problem(tree, entry, published)
+    return Parsed(header, entry, _language(tree), problem)
+
+
+def repeats(source: str, original: str) -> bool:
+    """Whether every statement of a text, imports aside, is one of the original's: comments, spacing and order do not matter.
+
+    False where one of them cannot be parsed.
+    """
+    mine, theirs = _tree(source), _tree(original)
+    if isinstance(mine, str) or isinstance(theirs, str):
+        return False
+    try:
+        return _statements(mine) <= _statements(theirs)
+    except RecursionError:  # A sum of a thousand terms can be parsed, and not be printed.
+        return False
+
+
+def missing_names(source: str, names: Iterable[str]) -> str:
+    """Why a text does not define some names at its top level, in one line; empty where it defines all of them."""
+    tree = _tree(source)
+    if isinstance(tree, str):
+        return tree
+    missing = [name for name in names if not _defines(tree, name)]
+    return f"it defines no {' and no '.join(missing)}" if missing else ""
+
+
+def _tree(source: str) -> ast.Module | str:
+    """The parsed text, or why it cannot be parsed, in one line."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(source)
+            return ast.parse(source)
     except SyntaxError as error:
-        return Parsed(header, entry, problem=f"syntax error in line {error.lineno}: {error.msg}")
+        return f"syntax error in line {error.lineno}: {error.msg}"
     except (RecursionError, MemoryError):
-        return Parsed(header, entry, problem="syntax that is nested too deeply to be parsed")
+        return "syntax that is nested too deeply to be parsed"
     except ValueError as error:
-        return Parsed(header, entry, problem=f"cannot be parsed: {error}")
-    return Parsed(header, entry, _language(tree), _header_problem(header) or _entry_problem(tree, entry))
+        return f"cannot be parsed: {error}"
 
 
 def _header(source: str) -> Iterator[tuple[str, str]]:
@@ -70,13 +111,34 @@ def _header_problem(header: Mapping[str, str]) -> str:
     return ""
 
 
-def _entry_problem(tree: ast.Module, entry: str) -> str:
+def _entry_problem(tree: ast.Module, entry: str, published: bool) -> str:
+    if published:
+        return "" if _defines(tree, entry) else f"no class {entry}"
     lines = [node.lineno for node in _top_level(tree.body) if isinstance(node, ast.ClassDef) and node.name == entry]
     if len(lines) > 1:
         return f"{len(lines)} classes {entry}, in lines {' and '.join(map(str, lines))}: one is wanted"
     if lines or any(_assigns(node, entry) for node in _top_level(tree.body)):
         return ""
     return f"no class {entry}"
+
+
+def _defines(tree: ast.Module, name: str) -> bool:
+    """Whether a class, a function or an assignment at the top level gives the name a value."""
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    return any((isinstance(node, kinds) and node.name == name) or _assigns(node, name) for node in _top_level(tree.body))
+
+
+def _statements(tree: ast.Module) -> frozenset[str]:
+    """The top-level statements but imports and free-standing strings, as text to compare, without docstrings."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [item for item in body if not _is_text(item)]
+    return frozenset(ast.dump(node) for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom)))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -7,9 +7,11 @@ import dataclasses
 import pytest
 import torch
 
+from kcbench.domain.contract import Gradient
 from kcbench.domain.observation import Alias, Launch, Observation, Raised
 from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS, REFERENCE_INVALID
-from kcbench.gates import gate_ids
+from kcbench.gates import JudgeContext, PlanContext, cmp02, gate_ids
+from kcbench.gates.compare import INVALID, check_exact, check_value
 from kcbench.tasks import list_tasks
 
 
@@ -168,7 +170,7 @@ def test_a_declined_dtype_is_not_a_failure(judge) -> None:
 
 
 def test_order_dependent_bytes_and_aliases_are_refused(oracles) -> None:
-    from kcbench.gates import JudgeContext, PlanContext, all_gates
+    from kcbench.gates import all_gates
 
     gate = next(gate for gate in all_gates() if gate.id == "ORD-02")
     oracle = oracles("level1/relu")
@@ -235,3 +237,34 @@ def test_a_check_that_eager_fails_is_invalid(judge, oracles) -> None:
         assert judge(gate_id, "level1/relu", zeros).status == REFERENCE_INVALID
     finally:
         oracle.truth = real  # type: ignore[method-assign]
+
+
+class _EagerRaises:
+    """An oracle whose eager model raises; whatever else is asked of it is a mistake."""
+
+    def eager(self, probe):
+        return Observation("raised", raised=Raised("RuntimeError", "not for this size"))
+
+
+@pytest.mark.parametrize("check", [check_value, check_exact])
+def test_where_eager_raises_the_truth_is_not_asked_for(oracles, check) -> None:
+    """Without a reference the truth is the model itself, which raises as well."""
+    oracle = oracles("level1/softmax")
+    plan = PlanContext(oracle.task.contract)
+    probe = plan.probe("ordinary")
+    result = check(JudgeContext(plan, {probe.id: oracle.eager(probe)}, _EagerRaises()), probe)
+    assert (result.status, result.reason) == (INVALID, "the eager model raises")
+
+
+@pytest.mark.parametrize("offered", [True, False])
+def test_a_contract_that_asks_for_gradients_of_parameters_alone(oracles, offered) -> None:
+    oracle = oracles("level1/layernorm")
+    contract = dataclasses.replace(oracle.task.contract, gradient=Gradient((), ("norm.weight",)))
+    plan = PlanContext(contract)
+    probes = [probe for probe in cmp02.GATE.plan(plan) if probe.gradient]
+    mine = type(oracle)(dataclasses.replace(oracle.task, contract=contract), seed="tests")
+    seen = {probe.id: mine.eager(probe) for probe in probes}
+    if not offered:
+        seen = {name: dataclasses.replace(item, gradients=dict.fromkeys(item.gradients)) for name, item in seen.items()}
+    verdict = cmp02.GATE.judge(JudgeContext(plan, seen, mine, {probe.id: probe for probe in probes}), probes)
+    assert verdict.status == (PASS if offered else NOT_APPLICABLE), verdict

@@ -198,6 +198,11 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
     "shape": (forward("return (x * self.weight)[:2]"), [call()], {"expected": [3, 4]}),
     "subclass": (forward("return (x * self.weight).as_subclass(Lazy)", before=SUBCLASS), [call()], {}),
     "device": (forward("return (x * self.weight).to('meta')"), [call()], {"expected": "cpu"}),
+    "weightless": (
+        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def __init__(self, size):\n        super().__init__()\n\n    def forward(self, x):\n        return x * 2\n",
+        [call()],
+        {},
+    ),
     "weights": (
         forward("return x * self.copy", init="self.copy = None").replace(
             "return x * self.copy",

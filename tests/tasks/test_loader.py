@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -13,6 +14,24 @@ from kcbench.domain.schema import validate
 from kcbench.errors import KcbenchError
 from kcbench.oracle.module import reference_module, task_module
 from kcbench.tasks import data_root, list_tasks, load_task
+
+DERIVED = """
+import torch
+rows = 10
+wide = 4 * rows
+one, two = 1, 2
+if rows:
+    late = 3
+
+class Model(torch.nn.Module):
+    pass
+
+def get_inputs():
+    return [torch.zeros(rows, wide)]
+
+def get_init_inputs():
+    return [wide]
+"""
 
 
 @pytest.fixture
@@ -112,6 +131,25 @@ def test_sizes_replace_module_constants() -> None:
     assert task_module(task, None).M == 2048
 
 
+def test_what_is_computed_from_a_size_at_import_follows_it() -> None:
+    task = dataclasses.replace(load_task("level1/matmul"), code=DERIVED)
+    module = task_module(task, {"rows": 3})
+    assert (module.rows, module.wide, module.get_init_inputs()) == (3, 12, [12])
+    assert tuple(module.get_inputs()[0].shape) == (3, 12)
+    assert task_module(task, None).wide == 40
+
+
+@pytest.mark.parametrize("name", ["wide", "late", "one", "nowhere"])
+def test_only_constants_of_the_module_can_be_set(name: str) -> None:
+    """What is assigned with others, or in a block, is no constant; what is computed may be set as well."""
+    task = dataclasses.replace(load_task("level1/matmul"), code=DERIVED)
+    if name == "wide":
+        assert task_module(task, {"wide": 5}).get_init_inputs() == [5]
+        return
+    with pytest.raises(KcbenchError, match=f"the task has no constant '{name}'"):
+        task_module(task, {name: 3})
+
+
 def test_modules_are_not_shared() -> None:
     task = load_task("level1/relu")
     first, second = task_module(task, None), task_module(task, None)
@@ -127,7 +165,11 @@ def test_a_size_for_no_constant_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("code", "message"),
-    [("1 / 0", "does not run: ZeroDivisionError"), ("class Model: ...", "no get_inputs"), ("def", "does not run: SyntaxError")],
+    [
+        ("1 / 0", "does not run: ZeroDivisionError"),
+        ("class Model: ...", "no get_inputs"),
+        ("def", "cannot be parsed: invalid syntax"),
+    ],
 )
 def test_broken_task_code_is_refused(root: Path, code: str, message: str) -> None:
     (root / "tasks/level1/softmax/task.py").write_text(code)

@@ -8,6 +8,7 @@ the ones that a script begins or ends with.
 
 from __future__ import annotations
 
+import ast
 import atexit
 import contextlib
 import ctypes
@@ -32,6 +33,7 @@ EVIDENCE: dict[str, Any] = {}
 CALLS: list[dict[str, Any]] = []
 SUBMISSION = ""
 FILLS = ""
+PROBLEM = ""
 
 
 class CannotRunError(Exception):
@@ -95,7 +97,7 @@ class Model:
         embedded("fills", FILLS)  # before the submission, which may patch torch
         entry = getattr(embedded("submission", SUBMISSION), ENTRY)
         torch.manual_seed(call["seed"])
-        self.object = entry(*call["init"])
+        self.object = entry(*(untagged(argument) for argument in call["init"]))
         if isinstance(self.object, torch.nn.Module):
             self.object = self.object.to(DEVICE).to(getattr(torch, call["model_dtype"]))
         self.loaded: dict[str, Any] = {}
@@ -120,6 +122,13 @@ class Model:
                 self.loaded[name] = spec, variant
 
 
+def untagged(argument: Any) -> Any:
+    """A constructor argument from JSON, in which tuples are written ``{"tuple": [...]}``."""
+    if isinstance(argument, dict):
+        return tuple(untagged(item) for item in argument["tuple"])
+    return [untagged(item) for item in argument] if isinstance(argument, list) else argument
+
+
 def model_of(call: dict[str, Any], variant: str = "") -> Model:
     """The model of a call, with its parameters: calls with equal instance name, constructor arguments and dtype share one."""
     key = json.dumps([call["probe"]["world"]["instance"], call["init"], call["model_dtype"], call["seed"]])
@@ -142,11 +151,33 @@ def draw(spec: dict[str, Any], variant: str = "") -> torch.Tensor:
     return value
 
 
+def draw_given(spec: dict[str, Any], variant: str = "") -> torch.Tensor:
+    """The same over what the problem's own ``get_inputs`` makes, with its constants set to the sizes of the call."""
+    source = spec["given"]
+    tree = ast.parse(PROBLEM)
+    for node in tree.body:
+        name = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if isinstance(node, ast.Assign) and isinstance(name, ast.Name) and name.id in source["sizes"]:
+            node.value = ast.copy_location(ast.Constant(source["sizes"][name.id]), node.value)
+    problem: dict[str, Any] = {"__name__": "problem"}
+    exec(compile(tree, "problem.py", "exec"), problem)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(source["seed"] + (variant == "other"))
+        given: torch.Tensor = problem["get_inputs"]()[source["index"]]
+    if spec["dtype"] is None:
+        return given
+    recipe = {"kind": "problem"} if variant else spec["recipe"]
+    value: torch.Tensor = embedded("fills", FILLS).fill(recipe, spec["shape"], spec["dtype"], spec["key"], given)
+    return value
+
+
 def laid_out(value: torch.Tensor, layout: str) -> torch.Tensor:
     """The same values on the device, in another memory layout."""
     shape = tuple(value.shape)
     if layout == "transposed" and len(shape) > 1:
         return value.to(DEVICE).transpose(-1, -2).contiguous().transpose(-1, -2)
+    if layout == "channels_last" and len(shape) > 2:
+        return value.to(DEVICE).movedim(1, -1).contiguous().movedim(-1, 1)
     if layout in ("strided", "transposed") and shape:
         base = torch.full(
             (*shape[:-1], 2 * shape[-1]), math.nan if value.is_floating_point() else 0, dtype=value.dtype, device=DEVICE
@@ -163,7 +194,7 @@ def inputs_of(call: dict[str, Any], variant: str = "") -> list[Any]:
     inputs: list[Any] = []
     for spec in call["inputs"]:
         if spec["kind"] == "tensor":
-            value = draw(spec, variant)
+            value = draw_given(spec, variant) if "given" in spec else draw(spec, variant)
             value = torch.zeros_like(value) if variant == "zero" else value
             inputs.append(laid_out(value, spec.get("layout") or "contiguous"))
         else:
@@ -580,6 +611,13 @@ def check_subclass() -> str | None:
     print(f"classes of the outputs: {[type(output).__name__ for output in outputs]}")
     odd = [type(output).__name__ for output in outputs if type(output) not in (torch.Tensor, torch.nn.Parameter)]
     return f"an output is a {odd[0]}, not a plain tensor" if odd else None
+
+
+def check_weightless() -> str | None:
+    """Does the model hold any parameter or buffer that weights could be loaded into?"""
+    held = list(model_of(CALLS[shown()]).tensors())
+    print(f"parameters and buffers of the submission: {', '.join(held) or 'none'}")
+    return None if held else "it holds no parameter and no buffer, so that no weights can be loaded into it"
 
 
 def check_weights() -> str | None:

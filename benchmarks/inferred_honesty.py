@@ -1,0 +1,113 @@
+"""Are inferred contracts fair? Scores what must be right: each problem's own model, as it is, in float64 inside, and compiled.
+
+    python benchmarks/inferred_honesty.py CHECKOUT [--level 1] [--device cuda] [--jobs 8] [--variants eager,float64,compile]
+
+CHECKOUT is a KernelBench checkout. Prints every refusal, then how many of each variant were clean. Exits with 1 if there is a
+refusal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import sys
+from pathlib import Path
+
+from kcbench.cli.inference import infer_problems
+from kcbench.engine import Event, Options, resolve_device, run
+from kcbench.suites.folder import parse_submission
+from kcbench.suites.kernelbench import load_problems
+
+EAGER = """
+
+class ModelNew(Model):
+    pass
+"""
+
+FLOAT64 = """
+
+class ModelNew(Model):
+    _inside = False
+
+    def forward(self, *args):
+        if self._inside:
+            return super().forward(*args)
+        wide = lambda x: x.double() if torch.is_tensor(x) and x.is_floating_point() else x
+        self._inside = True
+        try:
+            state = {name: wide(value) for name, value in {**dict(self.named_parameters()), **dict(self.named_buffers())}.items()}
+            out = torch.func.functional_call(self, state, tuple(wide(arg) for arg in args))
+        finally:
+            self._inside = False
+        narrow = lambda x: x.to(torch.get_default_dtype()) if torch.is_tensor(x) and x.is_floating_point() else x
+        return type(out)(map(narrow, out)) if isinstance(out, (tuple, list)) else narrow(out)
+"""
+
+COMPILE = """
+
+class ModelNew(Model):
+    def forward(self, *args):
+        if not hasattr(self, "_compiled"):
+            object.__setattr__(self, "_compiled", torch.compile(super().forward))
+        return self._compiled(*args)
+"""
+
+VARIANTS = {"eager": EAGER, "float64": FLOAT64, "compile": COMPILE}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--level", type=int, action="append", help="only this level; may be repeated")
+    parser.add_argument("--only", default="", help="only problems whose id contains this")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--variants", default="eager,float64")
+    parser.add_argument("--json", type=Path, help="write one line per result")
+    options = parser.parse_args()
+
+    problems = {
+        problem.task_id: problem
+        for problem in load_problems(options.checkout).values()
+        if (problem.level in (options.level or [1, 2, 3])) and options.only in problem.task_id
+    }
+    made = infer_problems(problems, device="cpu", jobs=options.jobs)
+    for name, reason in {**made.unusable, **made.failed}.items():
+        print(f"no contract: {name}: {reason}")
+    submissions = [
+        parse_submission(problems[name].code + VARIANTS[variant], path=name, id=f"{name}:{variant}", task=name)
+        for name in made.tasks
+        for variant in options.variants.split(",")
+    ]
+    counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    log = options.json.open("w") if options.json else None
+
+    def on_event(event: Event) -> None:
+        result = event.result
+        if result is None:
+            return
+        variant = result.id.rsplit(":", 1)[1]
+        state = "clean" if result.clean else "refused" if result.refused else result.status
+        counts[variant, state] += 1
+        if log:
+            log.write(json.dumps(result.to_json()) + "\n")
+            log.flush()
+        if not result.clean:
+            print(f"{state}: {result.id}: {', '.join(result.codes)} {result.reason}")
+            for verdict in result.verdicts:
+                for finding in verdict.findings:
+                    print(f"    {verdict.gate}.{finding.code}: {finding.summary}")
+                if verdict.status == "ERROR":
+                    print(f"    {verdict.gate} ERROR: {verdict.reason}")
+            sys.stdout.flush()
+
+    settings = Options(seed="honesty", device=resolve_device(options.device), jobs=options.jobs, legacy=())
+    run(submissions, settings, tasks=made.tasks, on_event=on_event)
+    for (variant, state), count in sorted(counts.items()):
+        print(f"{variant:8} {state:10} {count}")
+    return int(any(state == "refused" for _, state in counts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,529 @@
+"""``kcbench eval`` on KernelBench's layouts: what is inferred, what is scored, what is written, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars
+import pytest
+
+from kcbench.cli import inference
+from kcbench.cli.progress import brief
+from kcbench.domain.result import LegacyScore, Result
+from kcbench.domain.schema import load_json
+from kcbench.domain.submission import Submission
+from kcbench.domain.task import Task
+from kcbench.domain.verdict import FAIL, PASS, Finding, Verdict
+from kcbench.engine import Event, Options
+from kcbench.errors import KcbenchError
+from kcbench.tasks import load_task
+
+PROBLEM = """import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+batch_size = 4096
+dim = 393216
+
+
+def get_inputs():
+    return [torch.rand(batch_size, dim)]
+
+
+def get_init_inputs():
+    return []
+"""
+KERNEL = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
+
+
+class Inference:
+    """Stands in for contract inference: problems whose code says so cannot be used, or show a fault of kcbench."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, code: str, *, task_id: str, device: str = "cpu", cache: Path | None = None) -> Task:
+        self.asked.append((task_id, device))
+        if "unusable" in code:
+            raise KcbenchError("get_inputs fails: ValueError: no", where=task_id)
+        if "faulty" in code:
+            raise ZeroDivisionError("division by zero")
+        return replace(load_task("level1/relu"), id=task_id, code=code)
+
+
+class Engine:
+    """Stands in for :func:`kcbench.engine.run`: the kernel's text says what comes out."""
+
+    def __init__(self) -> None:
+        self.scored: list[str] = []
+        self.options: list[Options] = []
+        self.stop_after: int | None = None
+
+    def __call__(self, submissions: Sequence[Submission], options: Options, **more: Any) -> list[Result]:
+        self.options.append(options)
+        results = []
+        for item in submissions:
+            if self.stop_after is not None and len(self.scored) >= self.stop_after:
+                raise KeyboardInterrupt
+            key = f"problem-{item.id}-{item.problem}" if item.problem else options.key(more["tasks"][item.task], item)
+            results.append(self.answer(item, key))
+            self.scored.append(item.id)
+            more["on_event"](Event("finished", item, results[-1]))
+        return results
+
+    def answer(self, item: Submission, key: str) -> Result:
+        if item.problem:
+            return Result(key, item.to_json(), "unloadable", item.problem)
+        correct, clean = "# wrong" not in item.source, "# refused" not in item.source
+        finding = Finding("value", "one element is wrong", True, (), {})
+        verdict = Verdict("CMP-01", PASS, checks=1) if clean else Verdict("CMP-01", FAIL, (finding,), checks=1)
+        legacy = (
+            LegacyScore(
+                "kernelbench-v1", True, correct, "(5 / 5)" if correct else "(0 / 5)", (), "" if correct else "output mismatch"
+            ),
+        )
+        return Result(key, item.to_json(), "scored", "", legacy, (verdict,), (item.language,), {"device": "cpu"}, {"total": 0.5})
+
+
+@pytest.fixture
+def infer(monkeypatch: pytest.MonkeyPatch) -> Inference:
+    """Contract inference in threads, so that the stand-in is seen."""
+    made = Inference()
+    module = ModuleType("kcbench.infer")
+    module.task_of_problem = made  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "kcbench.infer", module)
+
+    def executor(jobs: int) -> Executor:
+        return ThreadPoolExecutor(jobs)
+
+    monkeypatch.setattr(inference, "executor", executor)
+    return made
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    made = Engine()
+    monkeypatch.setattr("kcbench.engine.run", made)
+    return made
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a checkout and a run of four kernels."""
+    monkeypatch.chdir(tmp_path)
+    put("kb/KernelBench/level1/19_ReLU.py", PROBLEM)
+    put("kb/KernelBench/level1/20_Other.py", f"{PROBLEM}# 20\n")
+    put("kb/KernelBench/level1/21_Third.py", f"{PROBLEM}# 21\n")
+    put("kb/KernelBench/level2/1_Two.py", f"{PROBLEM}# 2\n")
+    put(kernel(1, 19), KERNEL)
+    put(kernel(1, 19, 1), f"{KERNEL}# refused\n")
+    put(kernel(1, 20), f"{KERNEL}# wrong\n# refused\n")
+    put(kernel(1, 300), KERNEL)
+    return tmp_path
+
+
+def put(name: str, text: str) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(text)
+
+
+def kernel(level: int, problem: int, sample: int = 0) -> str:
+    return f"run/level_{level}_problem_{problem}_sample_{sample}_kernel.py"
+
+
+SUITE = ("eval", "run", "--suite", "kernelbench", "--suite-dir", "kb", "--device", "cpu")
+
+
+def test_a_run_folder(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    outcome = run(*SUITE, "--out", "out", "--json", "out.json", "--jobs", "1")
+    assert outcome.code == 0, outcome.err
+    assert infer.asked == [("level1/19_ReLU", "cpu"), ("level1/20_Other", "cpu")], "only what some kernel needs"
+    assert outcome.err.splitlines()[0].startswith("[1/2] contract of level1/19_ReLU: inferred ")
+    data = load_json(Path("out.json"), "report")
+    assert [(item["submission"]["id"][6:], item["status"]) for item in data["results"]] == [
+        ("1_problem_19_sample_0_kernel", "scored"),
+        ("1_problem_19_sample_1_kernel", "scored"),
+        ("1_problem_20_sample_0_kernel", "scored"),
+        ("1_problem_300_sample_0_kernel", "unloadable"),
+    ]
+    assert data["results"][1]["submission"]["origin"] == {"suite": "kernelbench", "level": 1, "problem_id": 19, "sample_id": 1}
+    assert data["run"]["tasks"].keys() == {"level1/19_ReLU", "level1/20_Other"}
+    options = data["run"]["options"]
+    assert (options["suite"], options["suite_dir"], options["suite_sizes"], options["timing"]) == (
+        "kernelbench",
+        "kb",
+        {"1": 3, "2": 1},
+        [],
+    )
+
+    legacy, honest = (json.loads(Path("out", name).read_text()) for name in ("eval_results.json", "eval_results_honest.json"))
+    assert {name: [item["correctness"] for item in items] for name, items in legacy.items()} == {
+        "19": [True, True],
+        "20": [False],
+    }
+    assert {name: [item["correctness"] for item in items] for name, items in honest.items()} == {
+        "19": [True, False],
+        "20": [False],
+    }
+    assert json.loads(Path("out/pass_at_k_results.json").read_text())["averages"] == {"avg_pass@1": 0.5, "avg_pass@2": 1.0}
+    assert not list(Path("out").glob("baseline*")), "nothing was timed"
+    assert "1     legacy  –         1 of 2 0.500" in outcome.out
+    assert "Level 1: the suite has 3 problems, and 2 of them a sample 0." in " ".join(outcome.out.replace("│", " ").split())
+    table = polars.read_parquet("out/results.parquet").unique("submission").sort("submission")
+    assert table["sample_id"].to_list() == [0, 1, 0, None]
+    for name in ("19_ReLU", "20_Other"):
+        assert Path(f"out/problems/level1/{name}.py").read_text() == Path(f"kb/KernelBench/level1/{name}.py").read_text()
+
+
+def test_the_report_can_be_made_again(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    assert run(*SUITE, "--out", "out").code == 0
+    before = Path("out/eval_results.json").read_bytes()
+    Path("out/eval_results.json").unlink()
+    outcome = run("report", "out")
+    assert outcome.code == 0 and "fast_p" in outcome.out
+    assert Path("out/eval_results.json").read_bytes() == before
+
+
+def test_a_problem_that_cannot_be_used_skips_its_kernels(
+    infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]
+) -> None:
+    put("kb/KernelBench/level1/20_Other.py", f"{PROBLEM}# unusable\n")
+    put("kb/KernelBench/level1/21_Third.py", "def")
+    put(kernel(1, 21), KERNEL)
+    outcome = run(*SUITE, "--out", "out", "--json", "out.json", "--strict")
+    assert outcome.code == 1, "the kernel for a problem that does not exist is refused; --strict tells"
+    data = {item["submission"]["id"][8:-7]: item for item in load_json(Path("out.json"), "report")["results"]}
+    said = {name: (item["status"], item["reason"]) for name, item in data.items() if item["status"] == "skipped"}
+    assert said == {
+        "problem_20_sample_0": ("skipped", "level1/20_Other: get_inputs fails: ValueError: no"),
+        "problem_21_sample_0": ("skipped", "the problem cannot be used: syntax error in line 1: invalid syntax"),
+    }
+    assert ("level1/21_Third", "cpu") not in infer.asked, "what cannot be parsed is not run"
+    assert not {"level_1_problem_20_sample_0_kernel", "level_1_problem_21_sample_0_kernel"} & set(engine.scored)
+    metadata = json.loads(Path("out/eval_results.json").read_text())["20"][0]["metadata"]
+    assert metadata["error"] == "level1/20_Other: get_inputs fails: ValueError: no"
+
+
+def test_a_fault_of_kcbench_is_told_apart_and_tried_again(
+    infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]
+) -> None:
+    put("kb/KernelBench/level1/20_Other.py", f"{PROBLEM}# faulty\n")
+    outcome = run(*SUITE, "--out", "out", "--json", "out.json")
+    assert outcome.code == 3
+    data = load_json(Path("out.json"), "report")["results"]
+    assert [(item["status"], item["reason"]) for item in data if item["status"] == "error"] == [
+        ("error", "the contract could not be inferred: ZeroDivisionError: division by zero")
+    ]
+    put("kb/KernelBench/level1/20_Other.py", f"{PROBLEM}# 20\n")
+    assert run(*SUITE, "--out", "out", "--resume").code == 0
+    assert json.loads(Path("out/eval_results.json").read_text())["20"][0]["compiled"] is True
+
+
+def test_an_interrupt_while_contracts_are_inferred(
+    infer: Inference, engine: Engine, place: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(_code: str, name: str, _device: str) -> inference.Answer:
+        if name.endswith("Other"):
+            raise KeyboardInterrupt
+        return load_task("level1/relu"), "", "", 0.0
+
+    monkeypatch.setattr(inference, "infer_one", stop)
+    outcome = run(*SUITE, "--out", "out", "--jobs", "1")
+    assert (outcome.code, engine.scored, Path("out").exists()) == (130, [], False)
+    assert outcome.err.endswith("interrupted: 1 of 2 contracts were inferred, and are kept; go on with the same command\n")
+
+
+def test_no_problem_can_be_used(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    for name in ("19_ReLU", "20_Other"):
+        put(f"kb/KernelBench/level1/{name}.py", f"{PROBLEM}# unusable\n")
+    outcome = run(*SUITE, "--out", "out")
+    assert (outcome.code, engine.scored) == (2, [])
+    assert outcome.err.splitlines()[-1] == (
+        "error: level1/19_ReLU: get_inputs fails: ValueError: no (none of 2 problems can be used)"
+    )
+    assert not Path("out").exists()
+
+
+def test_only_kcbench_failed(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    for name in ("19_ReLU", "20_Other"):
+        put(f"kb/KernelBench/level1/{name}.py", f"{PROBLEM}# faulty\n")
+    outcome = run(*SUITE, "--out", "out")
+    assert outcome.code == 3
+    assert "level1/19_ReLU: the contract could not be inferred: ZeroDivisionError" in outcome.err
+
+
+def test_several_levels(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    put(kernel(2, 1), KERNEL)
+    assert run(*SUITE, "--out", "out").code == 0
+    assert sorted(path.as_posix() for path in Path("out").glob("**/eval_results.json")) == [
+        "out/level_1/eval_results.json",
+        "out/level_2/eval_results.json",
+    ]
+
+
+def test_a_mapping(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    put("flat/a.py", KERNEL)
+    put("flat/b.py", KERNEL.replace("ModelNew", "Model"))
+    put("map.csv", "file,level,problem_id,sample_id\na.py,1,19,0\nb.py,1,19,1\n")
+    outcome = run(
+        "eval",
+        "flat",
+        "--suite",
+        "kernelbench",
+        "--suite-dir",
+        "kb",
+        "--mapping",
+        "map.csv",
+        "--device",
+        "cpu",
+        "--out",
+        "out",
+        "--json",
+        "out.json",
+    )
+    assert outcome.code == 0, outcome.err
+    found = [item["submission"] for item in load_json(Path("out.json"), "report")["results"]]
+    assert [(item["id"], item["task"], item["entry"], item["origin"]["sample_id"]) for item in found] == [
+        ("a", "level1/19_ReLU", "ModelNew", 0),
+        ("b", "level1/19_ReLU", "Model", 1),
+    ]
+
+
+def test_rows(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    rows = [
+        {"ref_code": PROBLEM, "custom_code": text, "level_id": 1, "task_id": 7} for text in (KERNEL, f"{KERNEL}# refused\n", None)
+    ]
+    put("rows.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    fields = ("--ref-field", "ref_code", "--code-field", "custom_code", "--level-field", "level_id", "--problem-field", "task_id")
+    outcome = run(
+        "eval", "rows.jsonl", "--suite", "kernelbench", *fields, "--device", "cpu", "--out", "out", "--json", "out.json"
+    )
+    assert outcome.code == 0, outcome.err
+    assert infer.asked == [("level1/7", "cpu")]
+    found = json.loads(Path("out/eval_results.json").read_text())["7"]
+    assert [(item["sample_id"], item["compiled"], item["correctness"]) for item in found] == [
+        (0, True, True),
+        (1, True, True),
+        (2, False, False),
+    ]
+    assert [item["submission"]["path"] for item in load_json(Path("out.json"), "report")["results"]] == [
+        f"rows.jsonl:{number}" for number in (1, 2, 3)
+    ]
+
+
+def test_one_problem(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    put("my problem.py", PROBLEM)
+    put("kernel.py", KERNEL)
+    put("copy.py", PROBLEM)
+    outcome = run(
+        "eval", "kernel.py", "copy.py", "--problem", "my problem.py", "--device", "cpu", "--out", "out", "--json", "out.json"
+    )
+    assert outcome.code == 0, outcome.err
+    data = load_json(Path("out.json"), "report")
+    assert [(item["submission"]["id"], item["submission"]["task"], item["status"]) for item in data["results"]] == [
+        ("copy", "problem/my_problem", "unloadable"),
+        ("kernel", "problem/my_problem", "scored"),
+    ]
+    assert data["results"][0]["reason"] == "no class ModelNew, and nothing but what the problem itself defines"
+    assert data["results"][1]["submission"]["origin"] == {}
+    assert not Path("out/eval_results.json").exists() and "fast_p" not in outcome.out
+
+
+# --- Resume
+
+
+def test_resume_is_by_sample_and_content(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    assert run(*SUITE, "--out", "out").code == 0
+    before = list(engine.scored)
+    assert before.count("level_1_problem_19_sample_1_kernel") == 1
+    engine.scored.clear()
+    # Upstream looks for the problem's id only, and would score none of these.
+    put(kernel(1, 19, 2), KERNEL)
+    put(kernel(1, 20), f"{KERNEL}# repaired\n")
+    assert run(*SUITE, "--out", "out", "--resume").code == 0
+    scored = [name for name in engine.scored if "300" not in name]
+    assert scored == ["level_1_problem_19_sample_2_kernel", "level_1_problem_20_sample_0_kernel"]
+    found = json.loads(Path("out/eval_results.json").read_text())
+    assert [(item["sample_id"], item["correctness"]) for item in found["19"]] == [(0, True), (1, True), (2, True)]
+    assert [item["correctness"] for item in found["20"]] == [True], "the repaired kernel's result, not the old one's"
+
+
+def test_equal_text_in_another_sample_is_scored_again(
+    infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]
+) -> None:
+    put(kernel(1, 19, 1), KERNEL)
+    assert run(*SUITE, "--out", "out").code == 0
+    assert {"level_1_problem_19_sample_0_kernel", "level_1_problem_19_sample_1_kernel"} <= set(engine.scored)
+
+
+def test_a_file_that_becomes_another_sample_is_scored_again(
+    infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]
+) -> None:
+    put("flat/a.py", KERNEL)
+    command = (
+        "eval",
+        "flat",
+        "--suite",
+        "kernelbench",
+        "--suite-dir",
+        "kb",
+        "--mapping",
+        "map.json",
+        "--device",
+        "cpu",
+        "--out",
+        "out",
+    )
+    put("map.json", '{"a.py": {"level": 1, "problem_id": 19, "sample_id": 0}}')
+    assert run(*command).code == 0
+    put("map.json", '{"a.py": {"level": 1, "problem_id": 19, "sample_id": 4}}')
+    assert run(*command, "--resume").code == 0
+    assert engine.scored == ["a", "a"]
+    assert [item["sample_id"] for item in json.loads(Path("out/eval_results.json").read_text())["19"]] == [4]
+
+
+def test_an_interrupted_run_goes_on(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    engine.stop_after = 2
+    outcome = run(*SUITE, "--out", "out")
+    assert outcome.code == 130 and outcome.err.endswith("--suite-dir kb --device cpu --out out --resume\n")
+    engine.stop_after = None
+    assert run(*SUITE, "--out", "out", "--resume").code == 0
+    assert sorted(engine.scored) == sorted(Path(name).stem for name in map(str, Path("run").iterdir()))
+
+
+def test_options_make_keys_differ(infer: Inference) -> None:
+    task = load_task("level1/relu")
+    item = Submission("a", task.id, KERNEL, "a.py", origin={"suite": "kernelbench", "level": 1, "problem_id": 1, "sample_id": 0})
+    options = Options(seed="1")
+    changes = [
+        options.key(task, replace(item, origin={**item.origin, "sample_id": 1})),
+        options.key(task, replace(item, id="b")),
+        options.key(task, replace(item, source=f"{KERNEL}\n")),
+        replace(options, timing=("eager",)).key(task, item),
+        options.key(task, item),
+    ]
+    assert len(set(changes)) == 5
+    assert options.key(task, item) == options.key(task, replace(item, origin=dict(reversed(item.origin.items()))))
+
+
+def test_a_skipped_kernel_is_told_with_its_reason() -> None:
+    facts = Submission("a", "level1/x", "", "a.py").to_json()
+    assert (
+        brief(Result("key", facts, "skipped", "an inline CUDA kernel needs a GPU"))
+        == "no verdict: an inline CUDA kernel needs a GPU"
+    )
+
+
+# --- Timing
+
+
+def test_baselines_reach_the_engine(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    for number, (given, expected) in enumerate((("compile, EAGER", ("eager", "compile")), ("none", ()), (None, ()))):
+        more = () if given is None else ("--timing", given)
+        assert run(*SUITE, "--out", f"out{number}", *more).code == 0
+        assert engine.options[-1].timing == expected
+        assert load_json(Path(f"out{number}/run.json"), "run")["options"]["timing"] == list(expected)
+
+
+def test_a_gpu_is_timed_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kcbench.cli.scoring import make_options
+
+    monkeypatch.setattr("kcbench.engine.resolve_device", lambda _wanted: "cuda")
+    assert make_options(seed="1", device="cuda", jobs=1, timing=None).timing == ("eager",)
+    assert make_options(seed="1", device="cuda", jobs=1, timing="none").timing == ()
+    assert make_options(seed="1", device="cuda", jobs=1).timing == (), "the red team is not timed"
+
+
+# --- Bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run", "--suite", "kernelbench"], "--suite: a run of a suite needs --suite-dir (name a checkout of KernelBench, or"),
+        (["run", "--suite-dir", "kb"], "--suite-dir: is for runs of a suite (add --suite kernelbench)"),
+        (["run", "--mapping", "m.json"], "--mapping: is for runs of a suite"),
+        (["run", "--ref-field", "x"], "--ref-field: is for runs of a suite"),
+        (
+            ["run", "--suite", "kernelbench", "--suite-dir", "kb", "--task", "level1/relu"],
+            "--task, --suite: only one of them can say",
+        ),
+        (["run", "--problem", "p.py", "--task", "level1/relu"], "--task, --problem: only one of them can say"),
+        (["run", "run", "--suite", "kernelbench", "--suite-dir", "kb"], "expected one folder or file of kernels, found 2"),
+        (["run", "--suite", "kernelbench", "--ref-field", "x"], "--ref-field: rows need both --ref-field and --code-field"),
+        (["run", "--suite", "kernelbench", "--level-field", "x"], "--level-field: rows need both --ref-field and --code-field"),
+        (
+            ["run", "--suite", "kernelbench", "--suite-dir", "kb", "--code-field", "x"],
+            "--suite-dir, --code-field: rows bring their own problems",
+        ),
+        (["nowhere", "--suite", "kernelbench", "--suite-dir", "kb"], "nowhere: no such folder"),
+        (["run", "--suite", "kernelbench", "--suite-dir", "nowhere"], "nowhere: no such folder (name a checkout of KernelBench)"),
+        (["run", "--suite", "kernelbench", "--suite-dir", "run"], "run: holds no folder level1, level2, ..."),
+        (["run", "--suite", "kernelbench", "--suite-dir", "kb", "--mapping", "none.json"], "none.json: cannot be read"),
+        (["none.jsonl", "--suite", "kernelbench", "--ref-field", "a", "--code-field", "b"], "none.jsonl: cannot be read"),
+        (["run", "--problem", "none.py"], "none.py: the problem cannot be used: cannot be read: No such file or directory"),
+        (["run", "--problem", "run/level_1_problem_19_sample_0_kernel.py"], "it defines no Model and no get_inputs"),
+        (
+            ["run", "--suite", "kernelbench", "--suite-dir", "kb", "--timing", "egaer"],
+            "--timing: unknown name 'egaer' (did you mean eager?)",
+        ),
+        (
+            ["run", "--suite", "kernelbench", "--suite-dir", "kb", "--out", "run"],
+            "run: is the folder of the kernels (choose another folder",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input(
+    arguments: list[str], expected: str, infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]
+) -> None:
+    outcome = run("eval", *arguments, "--device", "cpu")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.count("\n") == 1 and outcome.err.startswith("error: ")
+    assert expected in outcome.err
+
+
+def test_nothing_in_the_run_can_be_scored(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
+    put("bad/level_1_problem_19_sample_0_kernel.py", "def")
+    put("bad/level_1_problem_20_sample_0_kernel.py", "")
+    outcome = run("eval", "bad", "--suite", "kernelbench", "--suite-dir", "kb", "--device", "cpu")
+    assert outcome.code == 2 and infer.asked == []
+    assert "none of 2 submissions can be scored; this is the first" in outcome.err
+
+
+# --- The real thing
+
+
+@pytest.mark.slow
+def test_with_real_processes_and_the_real_engine(
+    place: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Inference in processes of its own, one gate, a refusal that is reproduced: the parts fit together."""
+    monkeypatch.setenv("KCBENCH_CACHE", str(tmp_path / "cache"))
+    put(kernel(1, 19, 1), KERNEL.replace("relu(x)", "relu(x.abs())"))
+    put("kb/KernelBench/level1/20_Other.py", f"{PROBLEM}\nimport os\nos._exit(1)\n")
+    outcome = run(*SUITE, "--out", "out", "--gates", "CMP-01", "--legacy", "kernelbench-v1", "--jobs", "2", "--seed", "3")
+    assert outcome.code == 0, outcome.err
+    assert "level1/20_Other: the process that ran the problem died" in outcome.err
+    honest = json.loads(Path("out/eval_results_honest.json").read_text())
+    assert {name: [item["correctness"] for item in items] for name, items in honest.items()} == {
+        "19": [True, False],
+        "20": [False],
+    }
+    assert json.loads(Path("out/eval_results.json").read_text())["19"][1]["correctness"] is True, (
+        "all inputs of KernelBench are positive"
+    )
+    outcome = run("repro", "out", "level_1_problem_19_sample_1_kernel", "CMP-01")
+    assert outcome.code == 0, outcome.err
