@@ -10,7 +10,6 @@ import ast
 import itertools
 import re
 import symtable
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -96,9 +95,17 @@ def _identifiers(tree: ast.Module) -> set[str]:
 
 
 def _assigned_again(tree: ast.Module) -> set[str]:
-    """Names of the module that are assigned more than once: one number does not say what they are."""
-    counts = Counter(name.id for node in _statements(tree) for name in _names(node) if isinstance(name.ctx, ast.Store))
-    return {name for name, count in counts.items() if count > 1}
+    """Names of the module that one number does not describe: assigned anew after they were read, or from what they were."""
+    seen: set[str] = set()
+    read: set[str] = set()
+    again: set[str] = set()
+    for node in _single_assignments(_statements(tree)):
+        stored = {name.id for name in _names(node) if isinstance(name.ctx, ast.Store)}
+        plain = isinstance(node, ast.Assign) and integer(node.value) is not None
+        again |= {name for name in stored & seen if name in read or not plain}
+        seen |= stored
+        read |= {name.id for name in _names(node) if isinstance(name.ctx, ast.Load)}
+    return again
 
 
 def _read_by_models(tree: ast.Module, table: symtable.SymbolTable) -> set[str]:

@@ -15,6 +15,8 @@ from kcbench.numerics.stochastic.rules_contraction import chunks, coherent, devi
 from kcbench.numerics.stochastic.rules_elementwise import BASIC, QUOTIENT, transcendental
 
 Dims = Sequence[int] | int | None
+ABSORBED_SHARE = 0.25
+"""Share of the absorbed mass that is granted as a standard deviation: twice the mass at kappa = 8."""
 
 
 def dims_of(x: Tensor, dims: Dims) -> list[int]:
@@ -43,7 +45,20 @@ def _sum_deviation(noise: Noise, x: Tensor, s: Tensor, dims: Sequence[int], keep
     parts = padded.view(*rows.shape[:-1], groups, size).sum(-1).movedim(-1, 0)
     square, magnitude = (m.view(s.shape) for m in prefix_moments(parts))
     q = x.square().sum(list(dims), keepdim=keepdim)
-    return deviation(noise, s, q, (square, magnitude), length, core=False)[0]
+    sd = deviation(noise, s, q, (square, magnitude), length, core=False)[0]
+    lost = _absorbed(noise, rows, s)
+    return torch.hypot(sd, torch.nan_to_num(lost, 0.0, 0.0, 0.0).mul_(ABSORBED_SHARE))
+
+
+def _absorbed(noise: Noise, rows: Tensor, s: Tensor) -> Tensor:
+    """The sum of all terms that vanish one by one beside the largest: an order that meets it first loses every one of them.
+
+    Their roundings have one sign and do not average out as those of ordinary sums do.
+    """
+    sizes = rows.abs()
+    peak = torch.maximum(sizes.amax(-1), s.abs().view(sizes.shape[:-1])) if rows.shape[-1] else s.abs().view(rows.shape[:-1])
+    small = torch.where(sizes <= noise.precision.u * peak.unsqueeze(-1), sizes, 0.0)
+    return small.sum(-1).view(s.shape)
 
 
 def total(noise: Noise, x: Tensor, dims: Dims = None, keepdim: bool = False) -> Tensor:
