@@ -63,7 +63,7 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def test_every_kind_has_an_example() -> None:
-    assert set(EXAMPLES) == set(KINDS)
+    assert set(EXAMPLES) | {"problem"} == set(KINDS), "problem has none: what it draws is given to it"
 
 
 def test_the_module_stands_alone() -> None:
@@ -513,6 +513,38 @@ def test_poison() -> None:
         assert largest.item() == FORMATS[dtype].max
     with pytest.raises(ValueError):
         fill({**recipe, "values": ["nan"]}, (2, 3), "float32", "k")
+
+
+@quick
+@given(shapes, dtypes, st.integers(0, 1 << 30))
+def test_problem_is_the_tensor_that_is_given(shape: tuple[int, ...], dtype: str, seed: int) -> None:
+    given = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    before = given.clone()
+    x = fill({"kind": "problem"}, shape, dtype, "k", given)
+    assert same_bits(x, fill({"kind": "problem"}, shape, dtype, "another key", given))
+    assert same_bits(x, fills.round_to_dtype(given, dtype)) and x.is_contiguous()
+    x.zero_()
+    assert torch.equal(given, before), "what is given is not written to"
+    twice = fill({"kind": "problem", "gain": 2.0, "shift": 1.0}, shape, dtype, "k", given)
+    assert same_bits(twice, fills.round_to_dtype(2 * given + 1, dtype))
+
+
+def test_problem_under_other_recipes() -> None:
+    given = torch.arange(12.0).reshape(3, 4)
+    problem = {"kind": "problem"}
+    x = fill({"kind": "poison", "base": problem, "at": [[0, 1]], "value": "nan"}, (3, 4), "float32", "k", given)
+    assert math.isnan(x[0, 1]) and torch.equal(x[1:], given[1:])
+    moved = fill({"kind": "permuted", "base": problem, "dim": 1, "perm": "p"}, (3, 4), "float32", "k", given)
+    plain = fill({"kind": "permuted", "base": {"kind": "ramp", "low": 0, "high": 3}, "dim": 0, "perm": "p"}, (4,), "float32", "k")
+    assert torch.equal(moved, given[:, plain.long()])
+    assert torch.equal(fill(problem, (3, 4), "int64", "k", given.long()), given.long())
+
+
+def test_problem_without_its_tensor_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"problem: a tensor of shape \[2, 2\] is wanted, found None"):
+        fill({"kind": "problem"}, (2, 2), "float32", "k")
+    with pytest.raises(ValueError, match=r"a tensor of shape \[2, 2\] is wanted, found \[2, 3\]"):
+        fill({"kind": "permuted", "base": {"kind": "problem"}, "dim": 0, "perm": "p"}, (2, 2), "float32", "k", torch.zeros(2, 3))
 
 
 @quick
