@@ -126,21 +126,36 @@ def _stochastic(made: Draft, reason: str) -> tuple[Json, Findings]:
 def _feasible(made: Draft) -> None:
     """Take out of the shape class what runs alone and not together: channels, say, that their groups no longer divide.
 
-    CMP-03 changes several axes at once where tensors would grow too large. An axis without which such a probe runs is held at its
-    gate size.
+    CMP-03 changes several axes at once where tensors would grow too large. Where such a probe does not run, the last axis without
+    which it would run begins at the least size at which it does; or is held at its gate size, if there is none.
     """
     axes = made.data["axes"]
-    for _ in range(len(axes)):
+    for _ in range(2 * len(axes)):
         contract = Contract.from_json(made.data)
         gate = contract.sizes()
         tried = dict.fromkeys(tuple(sorted(probe.axes.items())) for probe in cmp03.GATE.plan(PlanContext(contract)))
         broken = next((dict(sizes) for sizes in tried if not _runs(made, dict(sizes))), None)
         if broken is None:
             return
-        changed = [name for name, size in broken.items() if size != gate[name]]
+        changed = [name for name in reversed(axes) if broken[name] != gate[name]]
         culprit = next((name for name in changed if _runs(made, {**broken, name: gate[name]})), changed[0])
-        axes[culprit] = {"gate": axes[culprit]["gate"], "legacy": axes[culprit]["legacy"], "varies": False}
-        made.data["reasons"][f"axes.{culprit}"] = "held at its size: not every choice goes with every size of the other axes"
+        least = next(
+            (n for n in (2, 3, 4, 8) if broken[culprit] < n < gate[culprit] and _runs(made, {**broken, culprit: n})), None
+        )
+        axes[culprit] = _from(axes[culprit], least) if least is not None else _held(axes[culprit])
+        made.data["reasons"][f"axes.{culprit}"] = "not every size goes with every size of the other axes"
+
+
+def _held(entry: Json) -> Json:
+    return {"gate": entry["gate"], "legacy": entry["legacy"], "varies": False}
+
+
+def _from(entry: Json, least: int) -> Json:
+    """An axis whose class begins at a size."""
+    if entry.get("values"):
+        return {**entry, "values": [size for size in entry["values"] if size >= least]}
+    step = entry.get("multiple_of", 1)
+    return {**entry, "minimum": -(-least // step) * step}
 
 
 def _economise(made: Draft) -> None:
