@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from kcbench.domain.task import Task
     from kcbench.domain.verdict import Verdict
     from kcbench.engine import evaluate
+    from kcbench.infer import task_of_problem
     from kcbench.tasks import load_task
 
 __version__ = "0.1.0"
 
-__all__ = ["Result", "Task", "Verdict", "__version__", "evaluate", "load_task"]
+__all__ = ["Result", "Task", "Verdict", "__version__", "evaluate", "load_task", "task_of_problem"]
 
 _HOMES = {
     "Result": "kcbench.domain.result",
@@ -25,6 +26,7 @@ _HOMES = {
     "Verdict": "kcbench.domain.verdict",
     "evaluate": "kcbench.engine",
     "load_task": "kcbench.tasks",
+    "task_of_problem": "kcbench.infer",
 }
 
 
