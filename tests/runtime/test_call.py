@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kcbench.domain.observation import Alias
 from kcbench.runtime import Call, ModelSpec, TensorArg, WorkerSession
+from kcbench.runtime.call import LAYOUTS
 from kcbench.runtime.worker.frames import ITEMSIZE
 from tests.runtime.conftest import ask, module, value
 
@@ -43,7 +44,7 @@ def identity(start: Start) -> WorkerSession:
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.integers(0, 4), max_size=4), st.sampled_from(["contiguous", "transposed", "strided", "offset"]), st.data())
+@given(st.lists(st.integers(0, 4), max_size=4), st.sampled_from(LAYOUTS), st.data())
 def test_a_layout_changes_strides_and_never_values(
     identity: WorkerSession, shape: list[int], layout: str, data: st.DataObject
 ) -> None:
@@ -62,6 +63,9 @@ def test_a_layout_changes_strides_and_never_values(
         ("transposed", (4,), "(2,) 0 False"),
         ("strided", (3, 4), "(8, 2) 0 False"),
         ("offset", (3, 4), "(4, 1) 3 True"),
+        ("channels_last", (2, 3, 4, 5), "(60, 1, 15, 3) 0 False"),
+        ("channels_last", (2, 3, 4, 5, 6), "(360, 1, 90, 18, 3) 0 False"),
+        ("channels_last", (3, 4), "(4, 1) 0 True"),
     ],
 )
 def test_layouts_are_what_they_say(start: Start, layout: str, shape: tuple[int, ...], expected: str) -> None:

@@ -69,6 +69,40 @@ def test_sum_has_the_deviation_of_a_dot_product_with_ones() -> None:
     assert overall(rms_deviation(lambda: y.permute(2, 0, 3, 1).sum((0, 2)).flatten()), expected) == pytest.approx(1, rel=0.05)
 
 
+def sequential(terms: Tensor, start: Tensor) -> Tensor:
+    """The float32 sum of terms along the last dimension, one after the other."""
+    total = start.float()
+    for term in terms.float().unbind(-1):
+        total = total + term
+    return total.double()
+
+
+@pytest.mark.parametrize("length", [16, 200])
+def test_an_accumulator_may_start_at_a_bias_that_dwarfs_the_products(length: int) -> None:
+    a, b, bias = (
+        randn(64, length).float().double() * 1e-3,
+        randn(length, 32, seed=1).float().double() * 1e-3,
+        randn(32, seed=2).float().double(),
+    )
+    found = estimate(lambda: [torch.addmm(bias, a, b)], regime="ieee", store="float32", seed="s")
+    terms = a[:, None, :] * b.t()[None]
+    error = (sequential(terms, bias.expand(64, 32)) - (bias + a @ b)).abs()
+    z = error / found.sigma[0]
+    assert z.max() < 8
+    # Without the bias in the accumulator only its own rounding is left, and that is not enough.
+    assert (error / (U * bias.abs())).max() > 4
+
+
+def test_a_sum_may_lose_what_vanishes_beside_its_largest_term() -> None:
+    x = torch.cat([torch.ones(50, 1), torch.full((50, 200), 0.45 * 2.0**-24)], 1).double()
+    found = estimate(lambda: [x.sum(1)], regime="ieee", store="float32", seed="s")
+    error = (sequential(x[:, 1:], x[:, 0]) - x.sum(1)).abs()
+    assert (error > 80 * U).all(), "all of the small terms are lost"
+    assert (error / found.sigma[0]).max() < 8
+    ordinary = randn(50, 201)
+    assert (estimate(lambda: [ordinary.sum(1)], regime="ieee", store="float32", seed="s").sigma[0] < 400 * U).all()
+
+
 def test_convolution_is_the_dot_product_of_its_columns() -> None:
     x, w = randn(2, 6, 9, 8), randn(5, 6, 3, 2, seed=1)
     columns = F.unfold(x, (3, 2), padding=1, stride=2).transpose(1, 2)
