@@ -20,6 +20,13 @@ settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _contracts_of_this_run_only(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Contracts that an earlier version inferred say nothing about this one. The processes of one run share theirs."""
+    base = tmp_path_factory.getbasetemp()
+    os.environ["KCBENCH_CACHE"] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "contracts-cache")
+
+
 @functools.cache
 def _no_gpu() -> str:
     """Why tests that need a GPU cannot run; empty where they can."""

@@ -42,8 +42,10 @@ def plan(ctx: PlanContext) -> list[Probe]:
     for name, axis in varying.items():
         probes += [_sized(ctx, {**least, name: size}) for size in _tuned(ctx, name, axis, least)]
     legacy = {name: size for name, size in contract.legacy_sizes().items() if name in varying}
-    if _elements(ctx, legacy) <= _budget(ctx):
-        probes.append(_sized(ctx, legacy, label="legacy sizes"))
+    full = {name: size for name, size in ctx.full_sizes.items() if name in varying and varying[name].admits(size)}
+    for label, sizes in (("legacy sizes", legacy), ("benchmarked sizes", full)):
+        if sizes and _elements(ctx, sizes) <= _budget(ctx):
+            probes.append(_sized(ctx, sizes, label=label))
     names = [name for name in float_inputs(contract) if contract.input(name).shape]
     images = [name for name in names if len(contract.input(name).shape) in IMAGE_RANKS]
     if images:

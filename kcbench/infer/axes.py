@@ -195,14 +195,14 @@ def size_class(problem: Problem, found: Shrunk, name: str, *, seconds: float) ->
         name: The axis.
         seconds: Time for all tries.
     """
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
     gate, legacy = found.gate[name], found.legacy[name]
     entry: dict[str, Any] = {"gate": gate, "legacy": legacy}
     runs: dict[int, bool] = {gate: True, legacy: True}
     for size in CANDIDATES:
         if size in runs:
             continue
-        if time.monotonic() > end:
+        if time.thread_time() > end:
             break
         verdict = _runs(problem, found, name, size)
         if verdict is not None:

@@ -65,7 +65,7 @@ def shrink(problem: Problem, *, seconds: float = 25.0) -> Shrunk:
     Raises:
         CannotShrinkError: None were found, with the reason of the last try.
     """
-    return _Search(problem, time.monotonic() + seconds).run()
+    return _Search(problem, time.thread_time() + seconds).run()
 
 
 class _Search:
@@ -94,7 +94,7 @@ class _Search:
         return None
 
     def _left(self) -> float:
-        return max(0.1, self.end - time.monotonic())
+        return max(0.1, self.end - time.thread_time())
 
     def run(self) -> Shrunk:
         if self.original is not None and _fits(self.original, GATE_COST, GATE_ELEMENTS):
@@ -123,7 +123,7 @@ class _Search:
                 found.append(_Step(rung, f"ladder {rung}", sizes, seen))
                 if not found[-1].fits(LEGACY_COST, LEGACY_ELEMENTS):
                     break
-            if time.monotonic() > self.end:
+            if time.thread_time() > self.end:
                 break
         return found
 
@@ -133,7 +133,7 @@ class _Search:
         for rung in LADDER[::-1]:
             sizes = {name: value if value <= SMALL else halved(value, rung) for name, value in self.problem.constants.items()}
             for changed in self._repairs(sizes, rung):
-                if time.monotonic() > self.end:
+                if time.thread_time() > self.end:
                     return found
                 seen = self.judge(changed)
                 if seen is not None and _fits(seen, LEGACY_COST, LEGACY_ELEMENTS * 8):
@@ -149,7 +149,7 @@ class _Search:
             for size in (2, 3, 4, 6, 8, 12, 16, 24, 32, 33, 48, 64, 65, 96, 128):
                 if size >= step.sizes[name] or self.problem.constants[name] <= SMALL:
                     break
-                if step.fits(GATE_COST, GATE_ELEMENTS) or time.monotonic() > self.end + 20:
+                if step.fits(GATE_COST, GATE_ELEMENTS) or time.thread_time() > self.end + 20:
                     return step
                 changed = {**step.sizes, name: size}
                 seen = self.judge(changed)
@@ -216,7 +216,7 @@ def distinct(problem: Problem, found: Shrunk, names: list[str], *, seconds: floa
         names: The sizes to be told apart, in order of importance: later ones move first.
         seconds: Time for all tries.
     """
-    end = time.monotonic() + seconds
+    end = time.thread_time() + seconds
     sizes = dict(found.gate)
     limit = 2 * GATE_COST
     for position, name in reversed(list(enumerate(names))):
@@ -225,7 +225,7 @@ def distinct(problem: Problem, found: Shrunk, names: list[str], *, seconds: floa
             continue
         for step in (1, 2, 3, -1, 4, 5, 8, 16):
             value = sizes[name] + step
-            if value < 2 or value in others or time.monotonic() > end:
+            if value < 2 or value in others or time.thread_time() > end:
                 continue
             changed = {**sizes, name: value}
             try:

@@ -76,12 +76,12 @@ class _Recorder(TorchDispatchMode):
         self.flat: list[int] = []
         self.cost = self.elements = 0
         self.random = False
-        self._end = time.monotonic() + limit
+        self._end = time.thread_time() + limit
 
     def __torch_dispatch__(
         self, func: OpOverload, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if time.monotonic() > self._end:
+        if time.thread_time() > self._end:
             raise TooSlow
         result = func(*args, **(kwargs or {}))
         name = func._schema.name.split("::")[-1]
