@@ -42,7 +42,7 @@ def infer(
     check_writable(json)
     problems = _problems(path)
     require_torch()
-    made = infer_problems(problems, device="cpu", jobs=jobs or len(os.sched_getaffinity(0)), quiet=quiet)
+    made = infer_problems(problems, device="cpu", jobs=jobs or min(len(os.sched_getaffinity(0)), 4), quiet=quiet)
     if out is not None:
         for task in made.tasks.values():
             _write(out, task)
@@ -85,7 +85,7 @@ def _row(name: str, task: Task | None, reason: str) -> dict[str, Any]:
         "task": name,
         "inferred": True,
         "reason": "",
-        "gates": [gate.id for gate in GATES if gate.id not in contract.untestable and gate.id not in _without(contract)],
+        "gates": list(contract.applicable([gate.id for gate in GATES])),
         "untestable": dict(contract.untestable),
         "axes": {axis: {"gate": entry.gate, "varies": entry.varies} for axis, entry in contract.axes.items()},
     }
@@ -101,23 +101,14 @@ def _print(rows: list[dict[str, Any]]) -> None:
         if not row["inferred"]:
             print(f"{row['task'].ljust(width)}  {row['reason']}")
             continue
-        marks = ["+" if gate.id in row["gates"] else "x" if gate.id in row["untestable"] else "-" for gate in GATES]
+        marks = ["+" if gate.id in row["gates"] else "-" for gate in GATES]
         sizes = " ".join(f"{name}={entry['gate']}" for name, entry in row["axes"].items())
         print(
             f"{row['task'].ljust(width)}  "
             f"{' '.join(mark.ljust(len(gate.short)) for mark, gate in zip(marks, GATES, strict=True))}  {sizes}"
         )
     done = sum(row["inferred"] for row in rows)
-    print(f"{done} of {len(rows)} contracts inferred (+ applies, x not testable, - nothing to ask)")
-
-
-def _without(contract: Any) -> set[str]:
-    """Gates for which the contract holds nothing to ask."""
-    kinds = {probe.kind for probe in contract.designed}
-    missing = {"CMP-02"} if contract.gradient is None else set()
-    if contract.reduction is None:
-        missing |= {"ORD-01", "ORD-03"}
-    return missing if "absorption" in kinds else missing | {"PRC-02"}
+    print(f"{done} of {len(rows)} contracts inferred (+ applies; - does not, and --json or the contract says why)")
 
 
 def _write(out: Path, task: Task) -> None:

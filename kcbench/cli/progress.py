@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -17,7 +17,23 @@ if TYPE_CHECKING:
     from kcbench.engine import Event
 
 
-class RunProgress:
+class _Shown:
+    """What is shown by a bar, while it is used with ``with``."""
+
+    _bar: Progress | None
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        sys.stderr.flush()
+
+
+class RunProgress(_Shown):
     """Shows the events of :func:`kcbench.engine.run`. Use it with ``with``.
 
     Args:
@@ -58,16 +74,6 @@ class RunProgress:
         place = f"[{self.finished:>{len(str(self.total))}}/{self.total}] " if self._bar is None else ""
         self.note(f"{place}{one_line(name)}: {brief(result)}{clock}")
 
-    def __enter__(self) -> RunProgress:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-        sys.stderr.flush()
-
 
 def brief(result: Result) -> str:
     """A result in a few words, for example ``refused (EXC-01.absorbed, CMP-03.shape)``."""
@@ -84,7 +90,7 @@ def brief(result: Result) -> str:
     )
 
 
-class StepProgress:
+class StepProgress(_Shown):
     """Shows work that is done before submissions are scored, one step for each item. Use it with ``with``.
 
     Args:
@@ -116,16 +122,6 @@ class StepProgress:
             clock = "" if seconds is None else f" {seconds:.1f} s"
             text = f"{place} {self._what} of {one_line(name)}: {one_line(line, limit=200)}{clock}"
             self._console.print(Text(text), soft_wrap=True)
-
-    def __enter__(self) -> StepProgress:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-        sys.stderr.flush()
 
 
 def _bar(console: Console) -> Progress:

@@ -171,7 +171,8 @@ class Contract:
     random: bool = False
     """The model draws random numbers in ``forward``: values are judged against their mean and spread over such draws."""
     untestable: Mapping[str, str] = field(default_factory=dict)
-    """Gates that cannot tell a right kernel from a wrong one on this task, with the reason: they are not applied."""
+    """Gates that have no question for this task, or cannot tell a right kernel from a wrong one on it, with the reason: they are
+    not applied."""
     provenance: str = "hand"
     """``hand`` or ``inferred``."""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -180,6 +181,10 @@ class Contract:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON."""
         return hashlib.sha256(json.dumps(self.raw, sort_keys=True).encode()).hexdigest()
+
+    def applicable(self, gates: Sequence[str]) -> tuple[str, ...]:
+        """Those of some gates that are applied to kernels for this task."""
+        return tuple(gate for gate in gates if gate not in self.untestable)
 
     def sizes(self, **changes: int) -> dict[str, int]:
         """The gate sizes of all axes, with some changed."""

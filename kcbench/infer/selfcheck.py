@@ -27,6 +27,8 @@ VALUE_GATES = ("CMP-01", "CMP-02", "CMP-03", "ORD-01", "ORD-03", "PRC-01", "PRC-
 _EACH_ALONE = frozenset({"CMP-01", "CMP-03", "EXC-01", "EXC-02"})
 """Gates that look at each probe by itself."""
 
+NOTHING = "there is nothing to ask: "
+"""How the reason begins where a gate has no question for a task, rather than no way to tell right from wrong."""
 BLIND = "the answer to other inputs"
 SLIGHT = "one part in a thousand off"
 
@@ -54,6 +56,8 @@ class Findings:
     survived: dict[str, list[str]] = field(default_factory=dict)
     """Mutants that a gate let through."""
     killed: dict[str, list[str]] = field(default_factory=dict)
+    unreached: list[str] = field(default_factory=list)
+    """Gates for which no time was left."""
 
     def untestable(self, spared: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
         """Gates to take out, with the reason.
@@ -64,8 +68,8 @@ class Findings:
         for gate, verdict in self.eager.items():
             survived = [name for name in self.survived.get(gate, ()) if name not in spared]
             if verdict.status == NOT_APPLICABLE:
-                continue
-            if verdict.status != PASS:
+                yield gate, f"{NOTHING}{verdict.reason}"
+            elif verdict.status != PASS:
                 yield gate, f"the honest eager model does not pass: {verdict.reason or verdict.status}"
             elif survived:
                 yield gate, f"it would let these faults through: {', '.join(survived)}"
@@ -73,6 +77,7 @@ class Findings:
                 yield gate, "the output does not depend on the inputs, so that any kernel that knows it is right"
             elif not self.killed.get(gate):
                 yield gate, "none of the planted faults changes the output"
+        yield from ((gate, "there was no time to try it") for gate in self.unreached)
 
 
 def trial(task: Task, *, seconds: float, seed: str = "infer", gates: Sequence[str] = VALUE_GATES) -> Findings:
@@ -80,7 +85,7 @@ def trial(task: Task, *, seconds: float, seed: str = "infer", gates: Sequence[st
 
     Args:
         task: The task with its contract.
-        seconds: Time for all gates; those that are not reached get no entry.
+        seconds: Processor time for all gates.
         seed: Seed of the inputs.
         gates: Gates to try.
     """
@@ -89,7 +94,10 @@ def trial(task: Task, *, seconds: float, seed: str = "infer", gates: Sequence[st
     findings = Findings()
     end = time.thread_time() + seconds
     for gate in all_gates():
-        if gate.id not in gates or time.thread_time() > end:
+        if gate.id not in gates:
+            continue
+        if time.thread_time() > end:
+            findings.unreached.append(gate.id)
             continue
         probes = list(gate.plan(plan))
         seen = {probe.id: _plain(oracle.eager(probe)) for probe in probes}
@@ -109,6 +117,26 @@ def trial(task: Task, *, seconds: float, seed: str = "infer", gates: Sequence[st
                 )
                 (findings.killed if caught else findings.survived).setdefault(gate.id, []).append(mutant.name)
     return findings
+
+
+def refused_by_luck(task: Task, gates: Sequence[str], *, draws: int = 8) -> list[str]:
+    """Gates that would refuse the eager model itself when it draws other random numbers.
+
+    Args:
+        task: A task whose model draws random numbers.
+        gates: Gates to try.
+        draws: How many times.
+    """
+    oracle = TaskOracle(task, seed="infer")
+    plan = PlanContext(task.contract)
+    found = []
+    for gate in all_gates():
+        if gate.id in gates:
+            probes = list(gate.plan(plan))
+            runs = ({probe.id: _plain(oracle.observe(probe, seed)) for probe in probes} for seed in range(1, draws + 1))
+            if any(_judge(gate, plan, oracle, probes, seen).status == FAIL for seen in runs):
+                found.append(gate.id)
+    return found
 
 
 def _judge(

@@ -232,7 +232,7 @@ def distinct(problem: Problem, found: Shrunk, names: list[str], *, seconds: floa
                 seen = trace(problem, changed, seconds=3.0, real=found.real)
             except Exception:
                 continue
-            if (found.original is None or not any(degradations(found.original, seen))) and seen.cost <= max(limit, 1):
+            if (found.original is None or not any(degradations(found.original, seen))) and seen.cost <= limit:
                 sizes = changed
                 break
     return Shrunk(sizes, found.legacy, found.original, found.real, found.how)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -31,12 +30,6 @@ _FREE = words(
 """Operations that move or make data only: sizes decide how many of them there are."""
 CONTRACTIONS = words("mm addmm bmm baddbmm addmv mv dot _scaled_dot_product_flash_attention_for_cpu")
 _REDUCTIONS = words("sum mean amax amin max min var std var_mean logsumexp linalg_vector_norm norm prod argmax argmin")
-_RANDOM = words(
-    """
-    bernoulli bernoulli_ native_dropout rand randn rand_like randn_like uniform_ normal_ randint multinomial normal
-    rrelu_with_noise
-    """
-)
 
 
 class TooSlow(Exception):
@@ -58,9 +51,6 @@ class Trace:
     """Multiply-adds and element operations."""
     elements: int = 0
     """Elements of inputs, parameters and all results."""
-    random: bool = False
-    """An operation draws random numbers."""
-    counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -75,7 +65,6 @@ class _Recorder(TorchDispatchMode):
         self.lengths: list[tuple[str, int]] = []
         self.flat: list[int] = []
         self.cost = self.elements = 0
-        self.random = False
         self._end = time.thread_time() + limit
 
     def __torch_dispatch__(
@@ -87,7 +76,6 @@ class _Recorder(TorchDispatchMode):
         name = func._schema.name.split("::")[-1]
         outs = [t for t in (result if isinstance(result, (list, tuple)) else (result,)) if isinstance(t, Tensor)]
         size = sum(t.numel() for t in outs)
-        self.random |= name in _RANDOM
         if name in _FREE:
             return result
         self.operations.append(name)
@@ -167,8 +155,6 @@ def trace(problem: Problem, sizes: Sizes, *, seconds: float = 10.0, real: bool =
         tuple(tuple(t.shape) for t in outputs if isinstance(t, Tensor)),
         recorder.cost,
         recorder.elements + held,
-        recorder.random,
-        Counter(recorder.operations),
     )
 
 

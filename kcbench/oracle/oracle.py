@@ -10,6 +10,7 @@ import dataclasses
 import json
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import torch
@@ -25,7 +26,7 @@ from kcbench.oracle.draw import MODEL_SEED, ParameterSpec, draw_cotangents, draw
 from kcbench.oracle.generate import Generator
 from kcbench.oracle.module import reference_module, task_module
 from kcbench.oracle.seeding import seeded
-from kcbench.oracle.twin import factories_widened, widened
+from kcbench.oracle.twin import Factories, widened
 
 T = TypeVar("T")
 RANDOM_DRAWS = 24
@@ -175,7 +176,7 @@ class TaskOracle:
 
         def run() -> tuple[Tensor, ...]:
             args = eager.place(self.inputs(probe), torch.float64)
-            with torch.no_grad(), factories_widened():
+            with torch.no_grad(), Factories():
                 return eager.as_tuple(model(*args.values()))
 
         found = self._noise(run, probe, f"{self.seed}/{probe.id}")
@@ -189,11 +190,21 @@ class TaskOracle:
         return self._cached("eager", probe, lambda: self._run_eager(probe))
 
     def _eager(self, probe: Probe) -> Observation:
+        return self.observe(probe, MODEL_SEED)
+
+    def observe(self, probe: Probe, seed: int) -> Observation:
+        """What the eager model shows for a probe in this process.
+
+        Args:
+            probe: The probe.
+            seed: Of the random numbers that the model draws itself, if it does.
+        """
         model = self.model(probe, torch_dtype(probe.dtype))
         args = eager.place(self.inputs(probe), torch_dtype(probe.dtype))
         names = self.gradient_names(probe) if probe.gradient else ()
         cotangents = self.cotangents(probe) if probe.gradient else ()
-        with seeded(MODEL_SEED):
+        # The seed is global to the process: only a model that needs it makes the other threads wait.
+        with seeded(seed) if self.task.contract.random else nullcontext():
             return eager.observe(model, args, gradients=names, cotangents=cotangents)
 
     # Gradients
@@ -246,7 +257,7 @@ class TaskOracle:
         cotangents = self.cotangents(probe)
 
         def run() -> tuple[Tensor, ...]:
-            with factories_widened():
+            with Factories():
                 _, grads = eager.vjp(
                     lambda *a: eager.as_tuple(model(*a)), args, dict(model.named_parameters()), names, cotangents
                 )

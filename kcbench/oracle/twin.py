@@ -18,10 +18,11 @@ _FACTORIES = frozenset(
 )
 
 
-class _Factories(TorchFunctionMode):
+class Factories(TorchFunctionMode):
     """Float32 tensors that a model makes without naming a dtype (states, masks) become float64; draws stay those of float32.
 
-    A mode, unlike ``torch.set_default_dtype``, is seen by this thread only.
+    The noise model looks after casts itself; :func:`widened` sees to both. A mode, unlike ``torch.set_default_dtype``, is seen by
+    this thread only.
     """
 
     def __torch_function__(
@@ -37,12 +38,5 @@ class _Factories(TorchFunctionMode):
 @contextmanager
 def widened() -> Iterator[None]:
     """Within it, float32 does not come into being: factories make float64, and casts to narrower floats keep it."""
-    with CastMode(), _Factories():
-        yield
-
-
-@contextmanager
-def factories_widened() -> Iterator[None]:
-    """The same for factories alone: the noise model looks after casts itself."""
-    with _Factories():
+    with CastMode(), Factories():
         yield

@@ -97,7 +97,10 @@ def passed(gate: str) -> Verdict:
     [
         (Findings({"CMP-01": passed("CMP-01")}, {}, {"CMP-01": [BLIND]}), {}),
         (Findings({"PRC-01": passed("PRC-01")}, {}, {"PRC-01": ["rounded"]}), {}),
-        (Findings({"ORD-01": Verdict("ORD-01", NOT_APPLICABLE, reason="nothing")}), {}),
+        (
+            Findings({"ORD-01": Verdict("ORD-01", NOT_APPLICABLE, reason="nothing")}),
+            {"ORD-01": "there is nothing to ask: nothing"},
+        ),
         (
             Findings({"CMP-01": passed("CMP-01")}, {}, {"CMP-01": ["all zeros"]}),
             {"CMP-01": "the output does not depend on the inputs, so that any kernel that knows it is right"},

@@ -54,11 +54,6 @@ def test_the_meta_device_tells_the_operations_of_a_real_run(name: str) -> None:
     assert (meta.kinds, meta.lengths, meta.outputs, meta.cost) == (real.kinds, real.lengths, real.outputs, real.cost)
 
 
-def test_random_draws_are_seen() -> None:
-    assert traced(problems.DROPOUT).random
-    assert not traced(problems.LINEAR).random
-
-
 def test_a_trace_ends_in_time() -> None:
     with pytest.raises(TooSlow):
         trace(Problem.parse(problems.MATMUL, name="problem"), {}, seconds=-1)

@@ -9,7 +9,7 @@ import torch
 
 from kcbench.numerics.formats import decode
 from kcbench.oracle.oracle import TaskOracle
-from kcbench.oracle.twin import factories_widened, widened
+from kcbench.oracle.twin import Factories, widened
 from tests.oracle.tasks import PROBLEM, made, plan
 
 WEIGHTED = {"gradient": {"inputs": ["x"], "parameters": ["weight"]}, "parameters": {"weight": {"kind": "normal"}}}
@@ -55,7 +55,7 @@ def test_draws_are_those_of_float32() -> None:
 
 
 def test_only_floats_without_a_wider_dtype_are_widened() -> None:
-    with factories_widened():
+    with Factories():
         assert torch.arange(3).dtype == torch.tensor([1]).dtype == torch.int64
         assert torch.zeros(3, dtype=torch.float16).dtype == torch.float16
         assert torch.zeros(3, dtype=torch.bool).dtype == torch.bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -51,13 +51,21 @@ def shuffled(case: Any, seed: int) -> Any:
     return dataclasses.replace(case, inputs=inputs, state=state)
 
 
+@pytest.fixture
+def wide_sums() -> Iterator[None]:
+    """Torch's own 16-bit products as workers make them."""
+    flags = torch.backends.cuda.matmul
+    before = flags.allow_fp16_reduced_precision_reduction, flags.allow_bf16_reduced_precision_reduction
+    flags.allow_fp16_reduced_precision_reduction = flags.allow_bf16_reduced_precision_reduction = False
+    yield
+    flags.allow_fp16_reduced_precision_reduction, flags.allow_bf16_reduced_precision_reduction = before
+
+
+@pytest.mark.usefixtures("wide_sums")
 @pytest.mark.parametrize("device", DEVICES)
 @designed()
 def test_eager_gives_the_exact_result_rounded_once(task_id: str, item: Designed, device: str, draw: Callable[..., Any]) -> None:
     # As in a worker: split sums of 16-bit products are added in float32, which torch does not promise unless it is told to.
-    if device == "cuda":
-        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
-        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     for dtype in dtypes(task_id, item):
         for seed in range(3):
             case = make(draw, task_id, item, dtype, seed)
