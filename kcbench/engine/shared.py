@@ -41,7 +41,9 @@ class Shared:
             if task.id not in self._oracles:
                 on_gpu = self.options.device == "cuda"
                 oracle = TaskOracle(
-                    task, seed=self.options.seed, run_eager=(lambda probe: self.eager(task).probe(probe)) if on_gpu else None
+                    task,
+                    seed=self.options.seed,
+                    run_eager=(lambda probe, repeats: self.eager(task).probe(probe, repeats)) if on_gpu else None,
                 )
                 self._oracles[task.id] = self.eager(task).oracle = oracle
             return self._oracles[task.id]
@@ -84,6 +86,6 @@ class EagerModel:
         with self.lock:
             self._session.close()
 
-    def probe(self, probe: Probe) -> Observation:
-        plain = dataclasses.replace(probe.world, repeats=1, disturb=(), stream="default", instance="shared")
+    def probe(self, probe: Probe, repeats: int) -> Observation:
+        plain = dataclasses.replace(probe.world, repeats=repeats, disturb=(), stream="default", instance="shared")
         return self.call(build_call(self.oracle, dataclasses.replace(probe, world=plain)))

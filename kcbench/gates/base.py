@@ -39,6 +39,9 @@ class Oracle(Protocol):
     def eager(self, probe: Probe) -> Observation:
         """What the task's eager model shows for the same probe at the same dtype, on the run's device."""
 
+    def steady(self, probe: Probe) -> bool:
+        """Whether the eager model gives the same bytes in all of the probe's repeats, on the run's device."""
+
     def gradient_names(self, probe: Probe) -> tuple[str, ...]:
         """``input:<name>`` and ``parameter:<name>`` for the VJPs that the contract names."""
 

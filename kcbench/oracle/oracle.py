@@ -7,6 +7,7 @@ candidate's dtype; only the eager observations are taken on the run's device, by
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import threading
 from collections.abc import Callable
@@ -39,12 +40,12 @@ class TaskOracle:
     Args:
         task: The task.
         seed: The run's secret.
-        run_eager: Runs the eager model for a probe; by default in this process, on the CPU. A GPU run gives one that uses a
-        worker: the
-            eager model can break a CUDA context (a misaligned input does it), and the grader must outlive that.
+        run_eager: Runs the eager model for a probe, so many times; by default in this process, on the CPU. A GPU run gives one
+            that uses a worker: the eager model can break a CUDA context (a misaligned input does it), and the grader must outlive
+            that.
     """
 
-    def __init__(self, task: Task, *, seed: str, run_eager: Callable[[Probe], Observation] | None = None) -> None:
+    def __init__(self, task: Task, *, seed: str, run_eager: Callable[[Probe, int], Observation] | None = None) -> None:
         self.task = task
         self.seed = seed
         self._run_eager = run_eager or self._eager
@@ -187,10 +188,21 @@ class TaskOracle:
         return dataclasses.replace(found, sigma=sigma)
 
     def eager(self, probe: Probe) -> Observation:
-        return self._cached("eager", probe, lambda: self._run_eager(probe))
+        return self._cached("eager", probe, lambda: self._run_eager(probe, 1))
 
-    def _eager(self, probe: Probe) -> Observation:
-        return self.observe(probe, MODEL_SEED)
+    def steady(self, probe: Probe) -> bool:
+        """Whether the eager model gives the same bytes in all of a probe's repeats, on the device where it runs.
+
+        Some of torch's own kernels add with atomics on a GPU, and what is built on them cannot be held to more.
+        """
+        return self._cached("steady", probe, lambda: len(set(self._run_eager(probe, probe.world.repeats).repeats)) <= 1)
+
+    def _eager(self, probe: Probe, repeats: int) -> Observation:
+        runs = [self.observe(probe, MODEL_SEED) for _ in range(repeats)]
+        if not all(run.ok for run in runs):
+            return runs[0]
+        digests = (hashlib.sha256(b"".join(record.data for record in run.outputs)).hexdigest() for run in runs)
+        return dataclasses.replace(runs[0], repeats=tuple(digests))
 
     def observe(self, probe: Probe, seed: int) -> Observation:
         """What the eager model shows for a probe in this process.

@@ -83,6 +83,17 @@ def test_a_loaded_device_changes_nothing_for_an_honest_kernel(start: Start) -> N
     assert seen.ok and len(set(seen.repeats)) == 1
 
 
+def test_a_library_that_has_a_repeatable_kernel_uses_it(start: Start) -> None:
+    # Transposed convolutions of cuDNN add with atomics unless they are told not to.
+    x = torch.randn(4, 32, 16, 16, 16, generator=torch.Generator().manual_seed(0))
+    session = start(
+        "w = x[:1, :, :3, :3, :3].reshape(1, 32, 3, 3, 3).expand(32, -1, -1, -1, -1)\nreturn nn.functional.conv_transpose3d(x, w)"
+    )
+    seen = session.call(ask(x, repeats=10))
+    assert seen.ok, seen
+    assert len(set(seen.repeats)) == 1
+
+
 def test_memory_that_was_not_written_shows(start: Start) -> None:
     seen = start("return torch.empty_like(x)").call(ask(X, repeats=3, disturb=("dirty",)))
     assert value(seen.outputs[0]).isnan().all() and len(set(seen.repeats)) == 3

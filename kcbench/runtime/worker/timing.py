@@ -118,6 +118,7 @@ class Timer:
         if call:
             self._kept, self._sent = [], []
         self._world.multiply(request["regime"])
+        self._world.repeat(False)
         self._clock.reset()
         # A collection in the middle of a call would be counted as the call's.
         _collect_off()

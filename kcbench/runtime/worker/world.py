@@ -34,6 +34,9 @@ class World:
     def multiply(self, regime: str) -> None:
         """Choose how torch's own float32 kernels multiply."""
 
+    def repeat(self, wanted: bool) -> None:
+        """Choose whether torch's own kernels must give the same bytes each time, where they have faster ones that do not."""
+
     @contextlib.contextmanager
     def around(self, inputs: Sequence[Placed], *, side: bool, busy: bool) -> Iterator[None]:
         """What one forward and the reading of its outputs happen in."""
@@ -99,6 +102,7 @@ class CudaWorld(World):
         self._on_side = False
         self._matmul, self._cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
         self._regime = REGIMES["default"]
+        self._repeatable = bool(self._cudnn.deterministic)
         # About 50 ms: long enough for a kernel on another stream to run, and to read inputs that have not arrived.
         clock = getattr(torch.cuda.get_device_properties(device), "clock_rate", 1_800_000)
         self._delay = int(0.05 * clock * 1000)
@@ -110,6 +114,11 @@ class CudaWorld(World):
             self._matmul.allow_tf32, self._cudnn.allow_tf32, narrow = self._regime
             self._matmul.allow_fp16_reduced_precision_reduction = narrow
             self._matmul.allow_bf16_reduced_precision_reduction = narrow
+
+    def repeat(self, wanted: bool) -> None:
+        # As above: a submission that has set the switch keeps it.
+        if bool(self._cudnn.deterministic) == self._repeatable:
+            self._cudnn.deterministic = self._repeatable = wanted
 
     def _narrow_sums(self) -> bool:
         return bool(self._matmul.allow_fp16_reduced_precision_reduction or self._matmul.allow_bf16_reduced_precision_reduction)
