@@ -14,7 +14,7 @@ import torch
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
-from kcbench.gates.compare import FAILED, Check, check_exact, check_value, conclude, outputs_of
+from kcbench.gates.compare import CRASH, FAILED, Check, check_exact, check_value, conclude, outputs_of, refuse
 from kcbench.gates.designed import designed_probes
 
 FAMILIES: Mapping[str, Mapping[str, Any]] = {
@@ -56,12 +56,15 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     exact = {probe.id for probe in designed_probes(ctx.plan, "integers", stream="cmp01/exact")}
     values = [check_value(ctx, probe) for probe in probes if probe.id not in exact]
     integers = [check_exact(ctx, probe) for probe in probes if probe.id in exact]
-    findings: list[Finding] = []
-    failed = [check for check in values if check.status == FAILED]
-    if failed:
-        findings.append(_explain(ctx, values, failed))
-    findings += [check.finding("integer") for check in integers if check.status == FAILED][:1]
-    return conclude("CMP-01", findings, [*values, *integers], nothing="the task has no input that may be varied")
+    findings: dict[str, Finding] = {}
+    wrong = [check for check in values if check.status == FAILED and not check.crashed]
+    if wrong:
+        explained = _explain(ctx, values, wrong)
+        findings[explained.code] = explained
+    for check in [*(check for check in values if check.crashed), *integers]:
+        if check.status == FAILED:
+            refuse(findings, check, "integer")
+    return conclude("CMP-01", list(findings.values()), [*values, *integers], nothing="the task has no input that may be varied")
 
 
 def _explain(ctx: JudgeContext, values: Sequence[Check], failed: Sequence[Check]) -> Finding:
@@ -84,7 +87,7 @@ GATE = Gate(
     id="CMP-01",
     title="input diversity",
     tolerance_free=False,
-    codes=("value", "integer", "zeros", "input-blind"),
+    codes=("value", "integer", "zeros", "input-blind", CRASH),
     plan=plan,
     judge=judge,
 )

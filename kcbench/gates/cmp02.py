@@ -12,6 +12,7 @@ from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext
 from kcbench.gates.compare import (
+    CRASH,
     FAILED,
     INVALID,
     PASSED,
@@ -22,6 +23,7 @@ from kcbench.gates.compare import (
     element,
     finite,
     reachable,
+    refuse,
     where,
 )
 from kcbench.numerics.formats import decode, format_of
@@ -51,24 +53,25 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     if gradient is None:
         return conclude("CMP-02", [], [], nothing=ctx.contract.reasons.get("CMP-02", "the contract asks for no gradient"))
     checks: list[Check] = []
-    findings: list[Finding] = []
+    findings: dict[str, Finding] = {}
     for probe in probes:
         check, code = _check(ctx, probe, gradient.required)
         checks.append(check)
-        if check.status == FAILED and not findings:
-            findings.append(check.finding(code))
+        if check.status == FAILED:
+            refuse(findings, check, code)
+            continue
         # A call that is differentiated may take a path of its own, and its value counts as well.
-        value = check_value(ctx, probe) if check.status != FAILED else check
-        if value.status == FAILED and value is not check and all(finding.code != "forward" for finding in findings):
-            findings.append(value.finding("forward"))
-    return conclude("CMP-02", findings, checks, nothing="no gradient could be taken")
+        value = check_value(ctx, probe)
+        if value.status == FAILED:
+            refuse(findings, value, "forward")
+    return conclude("CMP-02", list(findings.values()), checks, nothing="no gradient could be taken")
 
 
 def _check(ctx: JudgeContext, probe: Probe, required: bool) -> tuple[Check, str]:
     seen = ctx.seen(probe)
     gone = reachable(ctx, probe)
     if gone is not None:
-        return gone, "vjp"
+        return gone, ""
     wanted = ctx.oracle.gradient_names(probe)
     offered = {name for name in wanted if seen.gradients.get(name) is not None}
     # Where no input may be varied the contract asks for parameters alone.
@@ -152,4 +155,6 @@ def _ratio(got: torch.Tensor, want: torch.Tensor, sigma: torch.Tensor, floor: fl
     return torch.nan_to_num(z_score(error, want, sigma, dtype=dtype), nan=math.inf) / KAPPA
 
 
-GATE = Gate(id="CMP-02", title="gradient", tolerance_free=False, codes=("vjp", "missing", "forward"), plan=plan, judge=judge)
+GATE = Gate(
+    id="CMP-02", title="gradient", tolerance_free=False, codes=("vjp", "missing", "forward", CRASH), plan=plan, judge=judge
+)

@@ -13,7 +13,7 @@ from kcbench.domain.contract import Axis
 from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs
-from kcbench.gates.compare import FAILED, Check, check_value, conclude
+from kcbench.gates.compare import CRASH, FAILED, Check, check_value, conclude
 
 TILES = (129, 127, 33, 32, 31, 2, 1)
 """The neighbourhood of the common tile edges, two and one; falling, so that a workspace kept from a larger call shows."""
@@ -128,22 +128,27 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
 
 def _code(ctx: JudgeContext, check: Check) -> str:
     probe = check.probe
-    if probe.world.layouts:
+    if probe.world.layouts and not (check.crashed and _never_answers(ctx)):
         return "stride"
     if any(size == 0 for size in probe.axes.values()):
         return "empty"
-    if not check.silent:
-        return "crash"
+    if check.crashed:
+        return CRASH
     gate = ctx.contract.sizes()
     changed = {name: size for name, size in probe.axes.items() if size != gate[name]}
     return "batch" if changed == {next(iter(gate)): 1} else "shape"
+
+
+def _never_answers(ctx: JudgeContext) -> bool:
+    """Whether no call on ordinary, contiguous inputs came back either: the layout is not to blame then."""
+    return not any(ctx.seen(probe).ok for probe in ctx.probes.values() if not probe.world.layouts)
 
 
 GATE = Gate(
     id="CMP-03",
     title="shape polymorphism",
     tolerance_free=False,
-    codes=("shape", "stride", "batch", "empty", "crash"),
+    codes=("shape", "stride", "batch", "empty", CRASH),
     plan=plan,
     judge=judge,
 )

@@ -19,6 +19,8 @@ from kcbench.numerics.formats import classes, decode, format_of, round_to
 from kcbench.numerics.stochastic import KAPPA, Estimate, z_score
 
 PASSED, FAILED, INVALID, SKIPPED = "passed", "failed", "invalid", "skipped"
+CRASH = "crash"
+"""Code for a call inside the contract that ended without a result, in every gate that compares results."""
 
 CLASS_NAMES = ("finite", "nan", "+inf", "-inf")
 EAGER_FACTOR = 2.0
@@ -39,9 +41,30 @@ class Check:
     """Worst error over tolerance (1 is the line); for bit checks 0 or inf."""
     evidence: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def crashed(self) -> bool:
+        """Whether it failed because the call ended without a result."""
+        return self.status == FAILED and self.evidence.get("kind") == "raised"
+
     def finding(self, code: str, summary: str | None = None, *, probes: tuple[str, ...] = ()) -> Finding:
         """This failed check as a finding."""
         return Finding(code, summary or self.reason, self.silent, probes or (self.probe.id,), self.evidence)
+
+
+def refuse(findings: dict[str, Finding], check: Check, code: str, *, probes: tuple[str, ...] = ()) -> None:
+    """Add a failed check to a gate's findings, if it is the first of its code.
+
+    A call that ended without a result shows nothing of what the gate looks for, so it counts as :data:`CRASH`.
+
+    Args:
+        findings: The gate's findings by code.
+        check: The failed check.
+        code: What the gate calls a wrong result.
+        probes: The probes that show it, if not the check's own.
+    """
+    code = CRASH if check.crashed else code
+    if code not in findings:
+        findings[code] = check.finding(code, probes=probes)
 
 
 def conclude(

@@ -19,6 +19,7 @@ from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs, item_recipe, real_inputs
 from kcbench.gates.compare import (
     CLASS_NAMES,
+    CRASH,
     FAILED,
     INVALID,
     PASSED,
@@ -29,6 +30,7 @@ from kcbench.gates.compare import (
     mismatch,
     outputs_of,
     reachable,
+    refuse,
     where,
 )
 from kcbench.numerics.formats import classes, format_of, round_to
@@ -117,14 +119,14 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
         check, code = _check(ctx, probe)
         checks.append(check)
         if check.status == FAILED:
-            findings.setdefault(code, check.finding(code))
+            refuse(findings, check, code)
     return conclude("EXC-01", list(findings.values()), checks, nothing="the task has no floating input")
 
 
 def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
     gone = reachable(ctx, probe)
     if gone is not None:
-        return gone, "absorbed"
+        return gone, ""
     truth, got = ctx.oracle.truth(probe), outputs_of(ctx.seen(probe))
     eager = ctx.oracle.eager(probe)
     own = outputs_of(eager) if eager.ok else ()
@@ -180,7 +182,7 @@ GATE = Gate(
     id="EXC-01",
     title="non-finite propagation",
     tolerance_free=True,
-    codes=("absorbed", "minted", "spread", "sign"),
+    codes=("absorbed", "minted", "spread", "sign", CRASH),
     plan=plan,
     judge=judge,
 )

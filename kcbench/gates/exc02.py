@@ -17,6 +17,7 @@ from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
 from kcbench.gates.compare import (
+    CRASH,
     FAILED,
     INVALID,
     PASSED,
@@ -27,6 +28,7 @@ from kcbench.gates.compare import (
     mismatch,
     outputs_of,
     reachable,
+    refuse,
     where,
 )
 from kcbench.numerics.formats import classes, format_of, round_to
@@ -59,7 +61,7 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
         check, code = _check(ctx, probe)
         checks.append(check)
         if check.status == FAILED:
-            findings.setdefault(code, check.finding(code))
+            refuse(findings, check, code)
     nothing = ctx.contract.reasons.get("EXC-02", "no output depends on subnormal inputs")
     return conclude("EXC-02", list(findings.values()), checks, nothing=nothing)
 
@@ -67,7 +69,7 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
 def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
     gone = reachable(ctx, probe)
     if gone is not None:
-        return gone, "inconsistent"
+        return gone, ""
     truth, got = ctx.oracle.truth(probe), outputs_of(ctx.seen(probe))
     eager = ctx.oracle.eager(probe)
     own = outputs_of(eager) if eager.ok else ()
@@ -148,5 +150,10 @@ def _judge(
 
 
 GATE = Gate(
-    id="EXC-02", title="subnormals", tolerance_free=True, codes=("flushed", "inconsistent", "minted"), plan=plan, judge=judge
+    id="EXC-02",
+    title="subnormals",
+    tolerance_free=True,
+    codes=("flushed", "inconsistent", "minted", CRASH),
+    plan=plan,
+    judge=judge,
 )

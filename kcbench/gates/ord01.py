@@ -15,6 +15,7 @@ from kcbench.domain.probe import Probe, Recipe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, ordinary_inputs
 from kcbench.gates.compare import (
+    CRASH,
     FAILED,
     INVALID,
     PASSED,
@@ -24,6 +25,7 @@ from kcbench.gates.compare import (
     finite,
     outputs_of,
     reachable,
+    refuse,
     transform_slack,
     where,
 )
@@ -73,15 +75,15 @@ def _pair(
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     """The two results of a pair differ by no more than both bounds together; integers not at all."""
-    findings: list[Finding] = []
+    findings: dict[str, Finding] = {}
     checks: list[Check] = []
     for index, (plain, moved) in enumerate(_pairs(ctx.plan)):
         check = _check(ctx, plain, moved, exact=index > 0)
         checks.append(check)
-        if check.status == FAILED and not findings:
-            findings.append(check.finding("order", probes=(plain.id, moved.id)))
+        if check.status == FAILED:
+            refuse(findings, check, "order", probes=() if check.crashed else (plain.id, moved.id))
     nothing = ctx.contract.reasons.get("ORD-01", "the task has no axis whose order is free")
-    return conclude("ORD-01", findings, checks, nothing=nothing)
+    return conclude("ORD-01", list(findings.values()), checks, nothing=nothing)
 
 
 def _check(ctx: JudgeContext, plain: Probe, moved: Probe, *, exact: bool) -> Check:
@@ -147,4 +149,4 @@ def _order(plain: Tensor, moved: Tensor, dim: int) -> Tensor:
     return torch.cdist(target, rows).argmin(1)
 
 
-GATE = Gate(id="ORD-01", title="summation order", tolerance_free=False, codes=("order",), plan=plan, judge=judge)
+GATE = Gate(id="ORD-01", title="summation order", tolerance_free=False, codes=("order", CRASH), plan=plan, judge=judge)

@@ -12,7 +12,7 @@ from typing import Any
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
-from kcbench.gates.compare import FAILED, check_exact, check_value, conclude
+from kcbench.gates.compare import CRASH, FAILED, check_exact, check_value, conclude, refuse
 from kcbench.gates.designed import designed_probes
 
 
@@ -43,13 +43,12 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     """Within the bound on every pattern; integers exact."""
     exact = {probe.id for probe in designed_probes(ctx.plan, "cancellation", stream="ord03/exact")}
     checks = [check_exact(ctx, probe) if probe.id in exact else check_value(ctx, probe) for probe in probes]
-    failed = [check for check in checks if check.status == FAILED]
-    findings: list[Finding] = []
-    if failed:
-        worst = max(failed, key=lambda check: (check.silent, check.ratio))
-        findings = [worst.finding("cancellation")]
+    findings: dict[str, Finding] = {}
+    for check in sorted(checks, key=lambda check: check.ratio, reverse=True):
+        if check.status == FAILED:
+            refuse(findings, check, "cancellation")
     nothing = ctx.contract.reasons.get("ORD-03", "the task sums nothing")
-    return conclude("ORD-03", findings, checks, nothing=nothing)
+    return conclude("ORD-03", list(findings.values()), checks, nothing=nothing)
 
 
-GATE = Gate(id="ORD-03", title="cancellation", tolerance_free=False, codes=("cancellation",), plan=plan, judge=judge)
+GATE = Gate(id="ORD-03", title="cancellation", tolerance_free=False, codes=("cancellation", CRASH), plan=plan, judge=judge)

@@ -13,7 +13,7 @@ import torch
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
-from kcbench.gates.compare import FAILED, PASSED, Check, check_exact, check_value, conclude, outputs_of
+from kcbench.gates.compare import CRASH, FAILED, PASSED, Check, check_exact, check_value, conclude, outputs_of, refuse
 from kcbench.gates.designed import designed_probes
 
 
@@ -46,14 +46,14 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
                 if code == "tf32" and ctx.contract.precision == "tf32":
                     check = Check(probe, PASSED)
                 else:
-                    findings.setdefault(code, check.finding(code))
+                    refuse(findings, check, code)
         else:
             check = check_value(ctx, probe)
             wrong = _wrong_dtype(ctx, probe)
             if wrong is not None:
                 findings.setdefault("dtype", wrong)
             if check.status == FAILED:
-                findings.setdefault("value", check.finding("value"))
+                refuse(findings, check, "value")
         checks.append(check)
     notes = []
     if not identity:
@@ -99,7 +99,7 @@ GATE = Gate(
     id="PRC-01",
     title="precision regime",
     tolerance_free=False,
-    codes=("value", "tf32", "narrowed", "dtype"),
+    codes=("value", "tf32", "narrowed", "dtype", CRASH),
     plan=plan,
     judge=judge,
 )

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kcbench.domain.probe import Probe
-from kcbench.domain.verdict import Verdict
+from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext
-from kcbench.gates.compare import FAILED, check_exact, conclude
+from kcbench.gates.compare import CRASH, FAILED, check_exact, conclude, refuse
 from kcbench.gates.designed import designed_probes
 
 
@@ -24,10 +24,13 @@ def plan(ctx: PlanContext) -> list[Probe]:
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     """Every output equals the exact sum rounded once."""
     checks = [check_exact(ctx, probe) for probe in probes]
-    findings = [check.finding("accumulator") for check in checks if check.status == FAILED][:1]
+    findings: dict[str, Finding] = {}
+    for check in checks:
+        if check.status == FAILED:
+            refuse(findings, check, "accumulator")
     nothing = ctx.contract.reasons.get("PRC-02", "the task has no linear reduction to probe")
     notes = ["tensor-core accumulators: interpreted, none takes part"] if ctx.plan.interpreted and probes else []
-    return conclude("PRC-02", findings, checks, nothing=nothing, notes=notes)
+    return conclude("PRC-02", list(findings.values()), checks, nothing=nothing, notes=notes)
 
 
-GATE = Gate(id="PRC-02", title="accumulator", tolerance_free=True, codes=("accumulator",), plan=plan, judge=judge)
+GATE = Gate(id="PRC-02", title="accumulator", tolerance_free=True, codes=("accumulator", CRASH), plan=plan, judge=judge)

@@ -248,8 +248,8 @@ def _findings(result: Result) -> list[Finding]:
 def _beyond_argument(result: Result) -> bool:
     """Whether a finding of a tolerance-free gate, or of the guard, refuses it."""
     found = {code for verdict in result.verdicts if verdict.gate in TOLERANCE_FREE for code in verdict.codes}
-    # Time limits can be argued with.
-    return bool(found - {"GUARD.unfinished"})
+    # Limits of time and memory, and what a call raises for want of them, can be argued with.
+    return any(code != "GUARD.unfinished" and not code.endswith(".crash") for code in found)
 
 
 def _table(scored: Sequence[tuple[Result, LegacyScore]]) -> Table:

@@ -16,8 +16,17 @@ class Sentence(NamedTuple):
     """The same, ready to be followed by a colon and the details."""
 
 
+_CRASH = Sentence(
+    "Every call inside the contract's class of sizes, layouts, dtypes and values must be computed",
+    "The kernel ended the call without a result",
+)
+
 SENTENCES: Mapping[str, Sentence] = MappingProxyType(
     {
+        **{
+            f"{gate}.crash": _CRASH
+            for gate in ("CMP-01", "CMP-02", "CMP-03", "ORD-01", "ORD-02", "ORD-03", "PRC-01", "PRC-02", "EXC-01", "EXC-02")
+        },
         "GUARD.weights-stale": Sentence(
             "Parameters are inputs too: after weights change in place, the next call must use the new values",
             "The kernel kept computing with a copy of the old ones",
@@ -90,10 +99,6 @@ SENTENCES: Mapping[str, Sentence] = MappingProxyType(
         "CMP-03.empty": Sentence(
             "An empty tensor is inside the contract's class and must give the empty or neutral result of eager torch",
             "The kernel does not handle it",
-        ),
-        "CMP-03.crash": Sentence(
-            "Every size and layout in the contract's class must be computed",
-            "The kernel ended the call without a result",
         ),
         "ORD-01.order": Sentence(
             "Permuting the summed axis changes only the order of additions, so the result may move by rounding alone",

@@ -200,7 +200,59 @@ def test_an_exception_that_only_one_gate_can_meet_is_refused(judge) -> None:
         return Observation("raised", raised=Raised("RuntimeError", "called twice")) if probe.world.repeats > 1 else outputs
 
     assert judge("GUARD", "level1/relu", second_instance_raises).code == "unfinished"
-    assert judge("ORD-02", "level1/relu", second_run_raises).code == "nondeterministic"
+    assert judge("ORD-02", "level1/relu", second_run_raises).code == "crash"
+
+
+@pytest.mark.parametrize("gate_id", [gate for gate in gate_ids() if not gate.startswith("RES")])
+def test_a_kernel_that_never_answers_is_refused_for_that_alone(judge, gate_id) -> None:
+    def raises(probe, inputs, outputs):
+        return Observation("raised", raised=Raised("CompilationError", "at 8:9"))
+
+    verdict = judge(gate_id, "level1/softmax", raises)
+    if verdict.status == NOT_APPLICABLE:
+        assert gate_id == "PRC-02"
+    elif gate_id == "CMP-03":
+        assert {finding.code for finding in verdict.findings} == {"crash", "empty"}
+    else:
+        assert [finding.code for finding in verdict.findings] == ["unfinished" if gate_id == "GUARD" else "crash"]
+    assert not any(finding.silent for finding in verdict.findings)
+
+
+def test_a_wrong_value_shows_beside_a_call_that_raises(judge) -> None:
+    def both(probe, inputs, outputs):
+        if 1 in probe.axes.values():
+            return Observation("raised", raised=Raised("ValueError", "a size of one"))
+        return slightly_off(probe, inputs, outputs)
+
+    assert {finding.code for finding in judge("CMP-03", "level1/matmul", both).findings} >= {"crash", "shape"}
+
+
+def test_a_kernel_need_not_be_steadier_than_the_eager_model(oracles) -> None:
+    from kcbench.gates import ord02
+
+    oracle = oracles("level1/relu")
+    plan = PlanContext(oracle.task.contract)
+    probes = list(ord02.GATE.plan(plan))
+    seen = {
+        probe.id: dataclasses.replace(
+            oracle.eager(probe), repeats=tuple(f"{index}" for index in range(probe.world.repeats)) if probe is probes[0] else ()
+        )
+        for probe in probes
+    }
+    context = JudgeContext(plan, seen, oracle, {probe.id: probe for probe in probes})
+    assert [finding.code for finding in ord02.GATE.judge(context, probes).findings] == ["nondeterministic"]
+
+    class Unsteady(type(oracle)):
+        def steady(self, probe):
+            return False
+
+    loose = Unsteady(oracle.task, seed=oracle.seed)
+    verdict = ord02.GATE.judge(dataclasses.replace(context, oracle=loose), probes)
+    assert verdict.status == PASS
+    assert "the eager model's own results differ" in verdict.notes[0]
+    aliased = {**seen, probes[1].id: dataclasses.replace(seen[probes[1].id], aliases=(Alias(0, "input", "x"),))}
+    verdict = ord02.GATE.judge(dataclasses.replace(context, oracle=loose, observations=aliased), probes)
+    assert [finding.code for finding in verdict.findings] == ["alias-input"]
 
 
 @pytest.mark.parametrize(
