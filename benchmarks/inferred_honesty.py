@@ -72,7 +72,7 @@ def main() -> int:
         for problem in load_problems(options.checkout).values()
         if (problem.level in (options.level or [1, 2, 3])) and options.only in problem.task_id
     }
-    made = infer_problems(problems, device="cpu", jobs=options.jobs)
+    made = infer_problems(problems, jobs=options.jobs)
     for name, reason in {**made.unusable, **made.failed}.items():
         print(f"no contract: {name}: {reason}")
     submissions = [

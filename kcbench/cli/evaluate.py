@@ -116,7 +116,7 @@ def evaluate(
         time_limit=time_limit,
         memory=memory,
     )
-    inferred = infer_tasks(found.problems, submissions, device=options.device, jobs=options.jobs, quiet=quiet)
+    inferred = infer_tasks(found.problems, submissions, jobs=options.jobs, quiet=quiet)
     require_tasks(submissions, inferred)
     lost = without_task(submissions, inferred, options)
     tasks = inferred.tasks if found.problems else load_tasks(submissions)

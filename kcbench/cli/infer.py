@@ -42,7 +42,7 @@ def infer(
     check_writable(json)
     problems = _problems(path)
     require_torch()
-    made = infer_problems(problems, device="cpu", jobs=jobs or min(len(os.sched_getaffinity(0)), 4), quiet=quiet)
+    made = infer_problems(problems, jobs=jobs or min(len(os.sched_getaffinity(0)), 4), quiet=quiet)
     if out is not None:
         for task in made.tasks.values():
             _write(out, task)

@@ -38,28 +38,26 @@ class Inferred:
 
 
 def infer_tasks(
-    problems: Mapping[str, Problem], submissions: Iterable[Submission], *, device: str, jobs: int, quiet: bool = False
+    problems: Mapping[str, Problem], submissions: Iterable[Submission], *, jobs: int, quiet: bool = False
 ) -> Inferred:
     """Make tasks of the problems that some submission needs.
 
     Args:
         problems: Problems by task id; what is not among them is a task already.
         submissions: Those with a ``problem`` need none.
-        device: ``cpu`` or ``cuda``.
         jobs: How many at a time.
         quiet: Show no progress.
     """
     needed = {item.task for item in submissions if not item.problem}
     wanted = {name: problem for name, problem in problems.items() if name in needed}
-    return infer_problems(wanted, device=device, jobs=jobs, quiet=quiet)
+    return infer_problems(wanted, jobs=jobs, quiet=quiet)
 
 
-def infer_problems(problems: Mapping[str, Problem], *, device: str, jobs: int, quiet: bool = False) -> Inferred:
+def infer_problems(problems: Mapping[str, Problem], *, jobs: int, quiet: bool = False) -> Inferred:
     """Make tasks of problems.
 
     Args:
         problems: Problems by task id.
-        device: ``cpu`` or ``cuda``.
         jobs: How many at a time.
         quiet: Show no progress.
     """
@@ -67,10 +65,10 @@ def infer_problems(problems: Mapping[str, Problem], *, device: str, jobs: int, q
     todo = {name: problem.code for name, problem in problems.items() if not problem.defect}
     with StepProgress(len(todo), "contract", quiet=quiet) as progress:
         try:
-            lost = _infer(todo, made, device, min(jobs, len(todo)), progress)
+            lost = _infer(todo, made, min(jobs, len(todo)), progress)
             for name in lost:
                 # A process that dies takes its pool along. Alone, it shows which problem it was.
-                if _infer({name: todo[name]}, made, device, 1, progress):
+                if _infer({name: todo[name]}, made, 1, progress):
                     made.unusable[name] = "the process that ran the problem died (out of memory, or a crash)"
                     progress.step(name, made.unusable[name])
         except KeyboardInterrupt:
@@ -81,14 +79,14 @@ def infer_problems(problems: Mapping[str, Problem], *, device: str, jobs: int, q
     return made
 
 
-def _infer(todo: Mapping[str, str], made: Inferred, device: str, jobs: int, progress: StepProgress) -> list[str]:
+def _infer(todo: Mapping[str, str], made: Inferred, jobs: int, progress: StepProgress) -> list[str]:
     """Infer several, and return those that were lost with the process that ran them."""
     if not todo:
         return []
     lost = []
     pool = executor(jobs)
     try:
-        futures = _submit(pool, todo, device)
+        futures = _submit(pool, todo)
         for future in as_completed(futures):
             name = futures[future]
             try:
@@ -112,11 +110,11 @@ def _infer(todo: Mapping[str, str], made: Inferred, device: str, jobs: int, prog
     return sorted(lost)
 
 
-def _submit(pool: Executor, todo: Mapping[str, str], device: str) -> dict[Future[Answer], str]:
+def _submit(pool: Executor, todo: Mapping[str, str]) -> dict[Future[Answer], str]:
     """Submit all, with children that are deaf to Ctrl-C, which reaches every process of the terminal: one is to tell of it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        return {pool.submit(infer_one, code, name, device): name for name, code in todo.items()}
+        return {pool.submit(infer_one, code, name): name for name, code in todo.items()}
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -125,15 +123,16 @@ Answer = tuple["Task | None", str, str, float]
 """The task, or what is wrong with the problem, or what went wrong in kcbench; and the seconds that it took."""
 
 
-def infer_one(code: str, name: str, device: str) -> Answer:
+def infer_one(code: str, name: str) -> Answer:
     """Infer one contract; runs in a process of its own, and never raises."""
     start = time.perf_counter()
     try:
         from kcbench.infer import task_of_problem
 
-        return task_of_problem(code, task_id=name, device=device), "", "", time.perf_counter() - start
+        return task_of_problem(code, task_id=name), "", "", time.perf_counter() - start
     except KcbenchError as error:
-        return None, str(error), "", time.perf_counter() - start
+        # Whoever shows the reason names the problem.
+        return None, str(KcbenchError(error.what, fix=error.fix)), "", time.perf_counter() - start
     except Exception as error:
         return None, "", f"the contract could not be inferred: {type(error).__name__}: {error}", time.perf_counter() - start
 

@@ -114,7 +114,7 @@ def _task(result: Result, folder: RunFolder) -> Task:
         code, problem = source_text(path)
         if problem:
             raise KcbenchError(problem, where=str(path))
-        task = task_of_problem(code, task_id=result.task, device=str(result.environment["device"]))
+        task = task_of_problem(code, task_id=result.task)
     if folder.header["tasks"].get(task.id) != task.digest:
         raise KcbenchError(f"the task {task.id} has changed since the run", where=result.id, fix="run kcbench eval again")
     return task

@@ -199,4 +199,4 @@ def require_tasks(submissions: Sequence[Submission], inferred: Inferred) -> None
         raise RuntimeError(f"{names[0]}: {inferred.failed[names[0]]}")
     reason = inferred.unusable[unusable]
     fix = "" if len(names) == 1 else f"none of {len(names)} problems can be used"
-    raise KcbenchError(reason, where="" if reason.startswith(unusable) else unusable, fix=fix)
+    raise KcbenchError(reason, where=unusable, fix=fix)

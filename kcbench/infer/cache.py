@@ -30,15 +30,14 @@ def default_cache() -> Path:
     return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kcbench"
 
 
-def task_of_problem(code: str, *, task_id: str, device: str = "cpu", cache: Path | None = None) -> Task:
+def task_of_problem(code: str, *, task_id: str, cache: Path | None = None) -> Task:
     """The task of a KernelBench-format problem, with an inferred contract.
 
-    The first call takes seconds to a minute and runs the problem, which is trusted; later ones read what it found.
+    The first call takes seconds to a minute and runs the problem, which is trusted, on the CPU; later ones read what it found.
 
     Args:
         code: The problem's source: ``Model``, ``get_inputs`` and ``get_init_inputs``.
         task_id: Id of the task, ``<level>/<name>``.
-        device: ``cpu`` or ``cuda``: where kernels will be scored. Contracts are inferred on the CPU for both.
         cache: Folder to keep contracts in; the user's cache folder by default.
 
     Raises:

@@ -1,8 +1,8 @@
 """Reproduction scripts: one Python file that shows a refusal again with plain torch, and without kcbench.
 
 A script holds the submission's source, the source of :mod:`kcbench.numerics.fills` (so that recipes and keys give the same
-bytes), the calls, the evidence, and one check. The check and what it needs are taken from ``templates/repro_parts.py``, so that a
-script has no line that it does not use.
+bytes), the calls, the evidence, and one check. The check and what it needs are taken from :mod:`kcbench.report.repro_parts`, so
+that a script has no line that it does not use.
 
 Exit codes of a script: 1 and a line that begins with ``REPRODUCED:`` when the failure shows; 0 and ``not reproduced`` when it
 does not; 2 and a line that begins with ``could not run:`` when it needs a GPU, Triton or torch that is not there.
@@ -54,7 +54,8 @@ from kcbench.report.explain import explain
 from kcbench.report.journal import plain
 from kcbench.report.text import one_line
 
-PARTS = Path(__file__).parent / "templates" / "repro_parts.py"
+PARTS = tuple(Path(__file__).parent / "repro_parts" / f"{name}.py" for name in ("script", "results", "checks", "device_checks"))
+"""In the order in which a script has them."""
 FILLS = Path(__file__).parents[1] / "numerics" / "fills.py"
 WIDTH = 120
 _WRITTEN = frozenset({"ENTRY", "DEVICE", "EVIDENCE", "CALLS", "SUBMISSION", "FILLS", "PROBLEM"})
@@ -160,19 +161,22 @@ def _constants(entry: str, finding: Finding, calls: Sequence[Mapping[str, Any]],
 
 def _imports(names: Iterable[str], interpret: bool) -> str:
     """The import statements that the parts need; the interpreter is switched on before torch is imported."""
-    tree = ast.parse(PARTS.read_text("utf-8"))
     used = {name for part in names for name in _uses(_parts()[part])} | {"sys", "torch"}
-    standard: list[str] = ["import os"] if interpret else []
+    modules: dict[str, set[str]] = {"os": set()} if interpret else {}
+    standard: list[str] = []
     others: list[str] = []
-    for node in tree.body:
+    for node in (node for path in PARTS for node in ast.parse(path.read_text("utf-8")).body):
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
         module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
         wanted = [alias for alias in node.names if (alias.asname or alias.name).split(".")[0] in used]
-        if not wanted or module == "__future__":
+        if not wanted or module == "__future__" or module.startswith("kcbench."):
             continue
-        line = ast.unparse(type(node)(**{**dict(ast.iter_fields(node)), "names": wanted}))
-        (others if "torch" in line else standard).append(line)
+        found = modules.setdefault(module or wanted[0].name, set())
+        found |= {alias.name for alias in wanted} if module else set()
+    for module, names_of in modules.items():
+        line = f"from {module} import {', '.join(sorted(names_of))}" if names_of else f"import {module}"
+        (others if module.split(".")[0] == "torch" else standard).append(line)
     standard.sort(key=lambda line: (line.startswith("from"), line))
     switch = (
         ['if "--cuda" not in sys.argv:', '    os.environ["TRITON_INTERPRET"] = "1"  # as in the run: no GPU is needed']
@@ -184,8 +188,14 @@ def _imports(names: Iterable[str], interpret: bool) -> str:
 
 @functools.cache
 def _parts() -> dict[str, str]:
-    """Source text of every top-level definition of the parts file, by name, in order."""
-    text = PARTS.read_text("utf-8")
+    """Source text of every top-level definition of the parts, by name, in order."""
+    found: dict[str, str] = {}
+    for path in PARTS:
+        found |= _definitions(path.read_text("utf-8"))
+    return {name: part for name, part in found.items() if name not in _WRITTEN}
+
+
+def _definitions(text: str) -> dict[str, str]:
     lines = text.splitlines()
     found: dict[str, str] = {}
     body = ast.parse(text).body
@@ -198,7 +208,7 @@ def _parts() -> dict[str, str]:
             documented = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
             end = after.end_lineno if documented and after is not None else node.end_lineno
             found[ast.unparse(target)] = "\n".join(lines[node.lineno - 1 : end])
-    return {name: part for name, part in found.items() if name not in _WRITTEN}
+    return found
 
 
 def _uses(part: str) -> set[str]:
