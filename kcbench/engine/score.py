@@ -147,7 +147,7 @@ class _Run:
                 self.unanswered, self.raised = reason_of(seen[-1]), seen[-1].raised
                 break
         self._clock("legacy", mark)
-        return tuple(kernelbench.judge(check, self.task, made, seen) for check in self.options.legacy)
+        return kernelbench.judge(self.options.legacy, self.task, made, seen)
 
     # Plan and run
 

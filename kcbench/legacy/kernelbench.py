@@ -18,7 +18,7 @@ from torch import Tensor
 from kcbench.domain.observation import Observation
 from kcbench.domain.result import LegacyScore
 from kcbench.domain.task import Task
-from kcbench.numerics.formats import decode
+from kcbench.numerics.formats import flat
 from kcbench.oracle.fitting import fitting_sizes
 from kcbench.oracle.module import task_module
 from kcbench.oracle.seeding import seeded
@@ -26,6 +26,8 @@ from kcbench.runtime import Call, ModelSpec, ScalarArg, TensorArg
 
 SEED = 42
 TRIALS = 5
+CHUNK = 1 << 20
+"""Elements that are compared at a time: benchmark sizes fill no cache, and the two checks share one pass."""
 TOLERANCES = {
     "kernelbench-v0": {"float32": 1e-2, "float16": 1e-2, "bfloat16": 1e-2},
     "kernelbench-v1": {"float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2},
@@ -97,53 +99,71 @@ def argument(value: Any, precision: str) -> TensorArg | ScalarArg:
     return TensorArg((value.to(getattr(torch, precision)) if value.is_floating_point() else value).contiguous())
 
 
-def judge(check: str, task: Task, made: Trials, seen: Sequence[Observation]) -> LegacyScore:
-    """The published verdict on what a submission answered to the trials.
+def judge(checks: Sequence[str], task: Task, made: Trials, seen: Sequence[Observation]) -> tuple[LegacyScore, ...]:
+    """The published verdicts on what a submission answered to the trials.
 
     Args:
-        check: ``kernelbench-v0`` or ``kernelbench-v1``.
+        checks: ``kernelbench-v0``, ``kernelbench-v1``, or both.
         task: The task.
         made: The trials.
         seen: One observation per trial; a run that stopped early may have fewer.
     """
-    tolerance = TOLERANCES[check][task.contract.dtypes[0]]
-    passed, reason, differences = 0, "", []
-    for trial, observation in zip(made.trials, seen, strict=False):
-        problem = ""
-        if not observation.ok:
-            raised = observation.raised
-            problem = (
-                f"runtime error: {raised.type}: {raised.message.splitlines()[0][:200] if raised.message else ''}"
-                if raised
-                else observation.detail
-            )
-        elif not trial.expected.ok:
-            problem = f"the eager model failed: {trial.expected.detail or trial.expected.status}"
-        else:
-            problem, difference = _compare(trial.expected, observation, tolerance)
-            if difference is not None:
-                differences.append(difference)
-        passed += not problem
-        reason = reason or problem
+    tolerances = {check: TOLERANCES[check][task.contract.dtypes[0]] for check in checks}
+    compared = [
+        _compared(trial.expected, observation, sorted(set(tolerances.values())))
+        for trial, observation in zip(made.trials, seen, strict=False)
+    ]
+    return tuple(_score(check, tolerance, made, compared) for check, tolerance in tolerances.items())
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """One trial's answer beside the eager model's."""
+
+    problem: str = ""
+    """Why values could not be compared."""
+    difference: float | None = None
+    """Largest absolute difference; a NaN counts as infinite."""
+    close: tuple[float, ...] = ()
+    """Tolerances within which all outputs are."""
+
+
+def _score(check: str, tolerance: float, made: Trials, compared: Sequence[_Compared]) -> LegacyScore:
+    problems = [item.problem or ("" if tolerance in item.close else "output mismatch") for item in compared]
+    passed = problems.count("")
+    reason = next(filter(None, problems), "")
     correct = passed == len(made.trials)
     if not correct and not reason:
         reason = "the run stopped before all trials were made"
-    return LegacyScore(check, True, correct, f"({passed} / {len(made.trials)})", tuple(differences), reason, made.size)
+    differences = tuple(item.difference for item in compared if item.difference is not None)
+    return LegacyScore(check, True, correct, f"({passed} / {len(made.trials)})", differences, reason, made.size)
 
 
-def _compare(truth: Observation, seen: Observation, tolerance: float) -> tuple[str, float | None]:
-    expected, got = ([decode(record) for record in one.outputs] for one in (truth, seen))
-    if len(got) != len(expected):
-        return f"output count mismatch: expected {len(expected)}, got {len(got)}", None
-    worst = 0.0
-    for want, mine in zip(expected, got, strict=True):
+def _compared(truth: Observation, seen: Observation, tolerances: Sequence[float]) -> _Compared:
+    if seen.raised is not None:
+        message = seen.raised.message.splitlines()[0][:200] if seen.raised.message else ""
+        return _Compared(f"runtime error: {seen.raised.type}: {message}")
+    if not seen.ok:
+        return _Compared(seen.detail)
+    if not truth.ok:
+        return _Compared(f"the eager model failed: {truth.detail or truth.status}")
+    if len(seen.outputs) != len(truth.outputs):
+        return _Compared(f"output count mismatch: expected {len(truth.outputs)}, got {len(seen.outputs)}")
+    close, worst = list(tolerances), 0.0
+    for want, mine in zip(truth.outputs, seen.outputs, strict=True):
         if want.shape != mine.shape:
-            return f"output shape mismatch: expected {list(want.shape)}, got {list(mine.shape)}", None
+            return _Compared(f"output shape mismatch: expected {list(want.shape)}, got {list(mine.shape)}")
         if want.dtype != mine.dtype:
-            return f"runtime error: allclose of {want.dtype} and {mine.dtype}".replace("torch.", ""), None
-        if want.numel():
-            difference = (want.double() - mine.double()).abs().max()
-            worst = max(worst, float(torch.nan_to_num(difference, nan=float("inf")).clamp(max=1e308)))
-        if not torch.allclose(want, mine, atol=tolerance, rtol=tolerance):
-            return "output mismatch", worst
-    return "", worst
+            return _Compared(f"runtime error: allclose of {want.dtype} and {mine.dtype}")
+        for one, other in zip(flat(want, CHUNK), flat(mine, CHUNK), strict=True):
+            difference = _largest(one, other)
+            worst = max(worst, difference)
+            # Far below atol there is nothing to ask.
+            close = [tol for tol in close if difference < tol / 2 or torch.allclose(one, other, atol=tol, rtol=tol)]
+    return _Compared(difference=worst, close=tuple(close))
+
+
+def _largest(want: Tensor, mine: Tensor) -> float:
+    wide = torch.complex128 if want.is_complex() else torch.float64
+    difference = (want.to(wide) - mine.to(wide)).abs().max()
+    return float(torch.nan_to_num(difference, nan=float("inf")).clamp(max=1e308))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -132,6 +134,25 @@ def decode(record: TensorRecord) -> Tensor:
     flat = torch.frombuffer(bytearray(record.data), dtype=torch.uint8)
     values = flat != 0 if dtype == torch.bool else flat.view(dtype)
     return values.reshape(record.shape)
+
+
+def flat(record: TensorRecord, elements: int) -> Iterator[Tensor]:
+    """The values of a record in C order, so many at a time; nothing for an empty one.
+
+    Args:
+        record: The record.
+        elements: Most elements of a piece.
+
+    Raises:
+        ValueError: As :func:`decode`.
+    """
+    step = torch_dtype(record.dtype).itemsize
+    if math.prod(record.shape) * step != len(record.data):
+        raise ValueError(f"{len(record.data)} bytes for {record.dtype} of shape {list(record.shape)}")
+    data = memoryview(record.data)
+    for start in range(0, len(data), elements * step):
+        piece = bytes(data[start : start + elements * step])
+        yield decode(dataclasses.replace(record, shape=(len(piece) // step,), data=piece))
 
 
 def round_to(x64: Tensor, dtype: str) -> Tensor:

@@ -196,9 +196,13 @@ class Placed:
         elif layout == "channels_last" and len(shape) > 2:
             inner = _contiguous_strides((shape[0], *shape[2:], shape[1]))
             strides = (inner[0], inner[-1], *inner[1:-1])
-        self._before = empty((size,), dtype=dtype)
-        spoil(self._before)
-        copy_(as_strided(self._before, shape, strides, offset), value)
+        if size == count and strides == _contiguous_strides(shape):
+            # The received memory is that copy already, and the submission never sees it.
+            self._before = _view(value, (size,))
+        else:
+            self._before = empty((size,), dtype=dtype)
+            spoil(self._before)
+            copy_(as_strided(self._before, shape, strides, offset), value)
         self.base = empty((size,), dtype=dtype, device=device)
         copy_(self.base, self._before)
         # A tensor of its own over the storage, not a view of the base: views behave differently in autograd.
