@@ -83,9 +83,10 @@ def trials(task: Task, *, reduced: bool, ask: Callable[[Call], Observation]) -> 
     calls = []
     with seeded(SEED):
         model = ModelSpec(tuple(module.get_init_inputs()), precision, SEED, "legacy")
-        torch.manual_seed(SEED)
-        for seed in [int(torch.randint(0, 2**32 - 1, (1,)).item()) for _ in range(TRIALS)]:
-            torch.manual_seed(seed)
+    with seeded(SEED):
+        seeds = [int(torch.randint(0, 2**32 - 1, (1,)).item()) for _ in range(TRIALS)]
+    for seed in seeds:
+        with seeded(seed):
             args = tuple(argument(value, precision) for value in module.get_inputs())
             names = tuple(f"arg{index}" for index in range(len(args)))
             calls.append(Call(model, names, args, seed=seed, regime="default"))
