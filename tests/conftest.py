@@ -37,7 +37,17 @@ def _no_gpu() -> str:
     return "" if torch.cuda.is_available() else "needs a CUDA device"
 
 
+SHARED_BY = {"gates": "task_id", "infer": "name"}
+"""By test package: the parameter whose value tests share something costly for, an oracle or an inferred contract."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        package = item.path.parent.name
+        parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if SHARED_BY.get(package) in parameters:
+            # With --dist loadgroup one process runs them all, and finds it out once.
+            item.add_marker(pytest.mark.xdist_group(f"{package} {parameters[SHARED_BY[package]]}"))
         if item.get_closest_marker("gpu") is not None and _no_gpu():
             item.add_marker(pytest.mark.skip(reason=_no_gpu()))

@@ -26,6 +26,8 @@ BUDGET = 1 << 17
 """Most elements that an input may have when an axis is stretched."""
 INTERPRETED_BUDGET = 1 << 15
 """The same for Triton's interpreter, where an element costs a hundred times as much."""
+INTERPRETED_TILES = 1 << 14
+"""Most elements there when all axes are whole tiles: of three axes, one may be a program of its own for each element."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
@@ -33,8 +35,9 @@ def plan(ctx: PlanContext) -> list[Probe]:
     contract = ctx.contract
     varying = {name: axis for name, axis in contract.axes.items() if axis.varies}
     least = {name: _least(axis) for name, axis in varying.items()}
+    tiles = INTERPRETED_TILES if ctx.interpreted else BUDGET
     probes = [probe for name, axis in varying.items() for probe in _edges(ctx, name, axis, least)]
-    whole = next((sizes for tile in WHOLE if (sizes := _whole(varying, tile)) and _elements(ctx, sizes) <= _budget(ctx)), None)
+    whole = next((sizes for tile in WHOLE if (sizes := _whole(varying, tile)) and _elements(ctx, sizes) <= tiles), None)
     if whole is not None:
         probes.append(_sized(ctx, whole, label=f"whole tiles of {max(whole.values())}"))
     if len(least) > 1:

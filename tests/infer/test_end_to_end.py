@@ -14,6 +14,7 @@ from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS
 from kcbench.engine import Options, evaluate
 from kcbench.engine.score import score
 from kcbench.engine.shared import Shared
+from kcbench.gates import gate_ids
 from kcbench.infer import task_of_problem
 from kcbench.runtime import WorkerPool
 from kcbench.suites.folder import parse_submission
@@ -133,6 +134,9 @@ def test_one_call_scores_a_kernel(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_a_recurrence(bench: Bench) -> None:
+    task = bench.task("lstm")
+    assert {"CMP-01", "CMP-02", "CMP-03", "PRC-01", "EXC-01"} <= set(task.contract.applicable(gate_ids()))
+    assert task.category == "recurrence"
     honest = bench("lstm", HONEST)
     assert not honest.codes, told(honest)
     states = "torch.ones(self.layers, x.size(0), self.width)"

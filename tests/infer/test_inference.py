@@ -143,13 +143,6 @@ def test_a_gate_for_which_no_time_was_left_is_not_applied(inferences: Callable[[
     assert dict(found.untestable()) == dict.fromkeys(VALUE_GATES, "there was no time to try it")
 
 
-@pytest.mark.slow
-def test_a_recurrence(inferences: Callable[[str], Inference]) -> None:
-    found = inferences(problems.LSTM)
-    assert {"CMP-01", "CMP-02", "CMP-03", "PRC-01", "EXC-01"} <= set(found.applicable)
-    assert found.task.category == "recurrence"
-
-
 def test_the_same_problem_gives_the_same_contract() -> None:
     first, second = (infer(problems.SUM, task_id="level1/sum", name="sum").task.contract.raw for _ in range(2))
     assert first == second

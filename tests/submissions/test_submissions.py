@@ -20,7 +20,8 @@ from tests.submissions.catalogue import ALL, FAULTY, FAULTY_ON_A_GPU, FOLDER, HO
 pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("triton", reason="needs triton")
 
-pytestmark = pytest.mark.slow
+# One process shares what the two children have found.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("submissions")]
 Findings = dict[str, Any]
 SHARED = 227 << 10
 """Shared memory per block on sm_90."""
