@@ -21,10 +21,13 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "normal": {"kind": "normal"},
     "uniform": {"kind": "uniform"},
     "negative": {"kind": "uniform", "low": -2.0, "high": 0.0},
+    # A running maximum that starts at 0 is right until every value is so far below that its exponential vanishes.
+    "far below zero": {"kind": "normal", "mean": -100.0},
     "lognormal": {"kind": "lognormal"},
     "sparse": {"kind": "sparse", "density": 0.5},
     "constant": {"kind": "constant", "value": 0.75},
-    "ramp": {"kind": "ramp"},
+    # Equal steps would be rounded alike, and those errors add up in an honest running mean.
+    "ramp": {"kind": "ramp", "jitter": 1.0},
     "integers": {"kind": "integers", "low": -4, "high": 4},
     "zeros": {"kind": "constant", "value": 0.0},
     "x1e-2": {"kind": "normal", "gain": 1e-2},
@@ -32,6 +35,8 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "x1e3": {"kind": "normal", "gain": 1e3},
 }
 """Distributions for the inputs whose domain is ``real``; the others keep their own recipe and draw anew."""
+COHERENT = 2.0
+"""How much further a result may be off where many inputs are equal: equal terms are rounded alike, so that errors add up."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
@@ -54,7 +59,7 @@ def _limited(ctx: PlanContext, name: str, recipe: Mapping[str, Any]) -> dict[str
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     """Values within the bound on every family; integers exact."""
     exact = {probe.id for probe in designed_probes(ctx.plan, "integers", stream="cmp01/exact")}
-    values = [check_value(ctx, probe) for probe in probes if probe.id not in exact]
+    values = [check_value(ctx, probe, grant=_grant(probe)) for probe in probes if probe.id not in exact]
     integers = [check_exact(ctx, probe) for probe in probes if probe.id in exact]
     findings: dict[str, Finding] = {}
     wrong = [check for check in values if check.status == FAILED and not check.crashed]
@@ -65,6 +70,10 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
         if check.status == FAILED:
             refuse(findings, check, "integer")
     return conclude("CMP-01", list(findings.values()), [*values, *integers], nothing="the task has no input that may be varied")
+
+
+def _grant(probe: Probe) -> float:
+    return COHERENT if any(recipe.get("kind") in ("integers", "constant", "sparse") for recipe in probe.inputs.values()) else 1.0
 
 
 def _explain(ctx: JudgeContext, values: Sequence[Check], failed: Sequence[Check]) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,13 @@ from kcbench.gates.compare import (
 )
 from kcbench.numerics.formats import decode, format_of
 from kcbench.numerics.stochastic import KAPPA, z_score
+
+_DECLINES = re.compile(
+    r"not (yet )?(implemented|supported|available|differentiable)|unsupported|does not support|no backward|without backward"
+    r"|(forward|inference)[- ]only|only (the )?forward",
+    re.IGNORECASE,
+)
+"""What an exception says in which a kernel declines to be differentiated. Torch's own say "Backward" of a broken one, too."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
@@ -100,7 +108,7 @@ def _check(ctx: JudgeContext, probe: Probe, required: bool) -> tuple[Check, str]
 
 def _differentiable(kind: str, message: str) -> bool:
     """Whether a raise in backward means a broken backward, rather than a kernel that never claimed one."""
-    return kind != "NotImplementedError" and "backward" not in message.lower()
+    return kind != "NotImplementedError" and not _DECLINES.search(message)
 
 
 def _compare(ctx: JudgeContext, probe: Probe, names: Sequence[str]) -> Check:

@@ -150,11 +150,18 @@ def mismatch(got: Sequence[Tensor], want: Sequence[Tensor]) -> str:
     return ""
 
 
-def check_value(ctx: JudgeContext, probe: Probe) -> Check:
+def check_value(ctx: JudgeContext, probe: Probe, *, grant: float = 1.0, any_order: bool = False) -> Check:
     """Whether every output element lies within the derived bound around the float64 truth.
 
     Elements where same-dtype eager is in another class (finite, NaN, +Inf, -Inf) than the truth are left out; a probe on which
     eager itself breaks the bound is invalid.
+
+    Args:
+        ctx: What is known.
+        probe: The call.
+        grant: Multiplies the bound, where roundings are not independent of each other.
+        any_order: Grant the closed-form bound on the sum of magnitudes as well, which holds for sums in any order: the derived
+            one knows the partial sums of the natural order only.
     """
     gone = reachable(ctx, probe)
     if gone is not None:
@@ -173,13 +180,14 @@ def check_value(ctx: JudgeContext, probe: Probe) -> Check:
     eager_outputs = outputs_of(eager)
     if mismatch(eager_outputs, truth):
         return Check(probe, INVALID, "the eager model disagrees with the reference about the output's shape")
-    own = _worst(ctx, probe, eager_outputs, eager_outputs, truth, estimate)
+    spread = ctx.oracle.magnitude(probe) if any_order else None
+    own = _worst(ctx, probe, eager_outputs, eager_outputs, truth, estimate, spread)
     if own is not None and own[0] > 1:
         return Check(probe, INVALID, f"the eager model itself is {own[0]:.3g} times outside the bound at {probe.dtype}")
     # Where eager itself comes close to the line the model is tight for this task, and honest kernels may err twice as much as
     # eager.
-    limit = max(1.0, EAGER_FACTOR * own[0]) if own is not None else 1.0
-    return _to_check(probe, _worst(ctx, probe, got, eager_outputs, truth, estimate), limit)
+    limit = max(grant, EAGER_FACTOR * own[0]) if own is not None else grant
+    return _to_check(probe, _worst(ctx, probe, got, eager_outputs, truth, estimate, spread), limit)
 
 
 def _shape_evidence(probe: Probe, message: str, truth: Sequence[Tensor]) -> dict[str, Any]:
@@ -206,6 +214,7 @@ def _worst(
     eager: Sequence[Tensor],
     truth: Sequence[Tensor],
     estimate: Estimate,
+    spread: Sequence[Tensor] | None,
 ) -> tuple[float, dict[str, Any]] | None:
     """The worst element over all outputs as (error / tolerance, evidence); None when none can be compared."""
     worst: tuple[float, dict[str, Any]] | None = None
@@ -219,6 +228,15 @@ def _worst(
             tolerance = torch.zeros_like(want)
         else:
             ratio, tolerance = _ratios(ctx, probe, mine.to(torch.float64), other, want, estimate, index, dtype)
+            if spread is not None:
+                length = ctx.contract.reduction_length(probe.axes)
+                widest = bounds.closed_form(
+                    want, spread[index], length=length, outputs=want.numel(), dtype=dtype, regime=_regime(ctx)
+                )
+                # Where the class is wrong the ratio is infinite, and stays so.
+                wider = torch.isfinite(ratio) & (widest > tolerance)
+                ratio = torch.where(wider, (mine.to(torch.float64) - want).abs() / widest, ratio)
+                tolerance = torch.maximum(tolerance, widest)
         if torch.isnan(ratio).all():
             continue
         flat = int(torch.nan_to_num(ratio, nan=-1.0, posinf=math.inf).argmax())
@@ -226,6 +244,10 @@ def _worst(
         if worst is None or value > worst[0]:
             worst = value, element(mine, want, flat, output=index, tolerance=float(tolerance.flatten()[flat]), dtype=dtype)
     return worst
+
+
+def _regime(ctx: JudgeContext) -> str:
+    return "tf32" if ctx.contract.precision == "tf32" else "ieee"
 
 
 def _ratios(

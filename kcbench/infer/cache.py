@@ -20,7 +20,7 @@ from kcbench.infer.inference import infer
 from kcbench.infer.shrink import CannotShrinkError
 from kcbench.infer.sites import find_sites
 
-FORMAT = 4
+FORMAT = 5
 """Raised when the way of inferring changes, so that kept contracts are made anew."""
 
 

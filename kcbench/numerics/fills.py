@@ -28,7 +28,7 @@ KINDS: dict[str, dict[str, Any]] = {  # options with their defaults; ... marks a
     "logistic": {},  # sigmoid of a normal; below 1 in the dtype too
     "constant": {"value": ...},
     "sparse": {"density": 0.1},  # normal with zeros
-    "ramp": {"low": -1.0, "high": 1.0},  # linear in the flat index
+    "ramp": {"low": -1.0, "high": 1.0, "jitter": 0.0},  # linear in the flat index, moved by up to so many steps at random
     "integers": {"low": ..., "high": ...},  # inclusive
     "signs": {},  # +1 or -1
     "index": {"high": ...},  # [0, high), int64 whatever the dtype
@@ -39,7 +39,7 @@ KINDS: dict[str, dict[str, Any]] = {  # options with their defaults; ... marks a
     "eye": {"dims": ..., "at": {}},  # 1 where index[a] == index[b] and index[k] == v for all k: v in at, else 0
     "alternating": {"dim": ...},  # signs alternate, sizes drift linearly
     "geometric": {"dim": ...},  # random sign times 2^-(i mod (p + 1)), p the precision of the dtype
-    "subnormal": {},  # subnormals of the dtype, of all sizes and both signs; at least one in eight is zero
+    "subnormal": {},  # subnormals of the dtype, from 64 units on, of both signs; at least one in eight is zero
     "away": {"kinks": ..., "margin": 0.05},  # normal, moved until it is margin away from every kink
     "poison": {"base": ..., "at": ..., "value": None, "values": None},  # base, there with nan, inf, -inf, max, -max or a number
     "permuted": {"base": ..., "dim": ..., "perm": ...},  # base along dim in an order made of key perm and length only
@@ -96,7 +96,8 @@ def _values(recipe: Mapping[str, Any], shape: tuple[int, ...], dtype: str, key: 
         x = draw(_gauss) * (draw(_unit, "mask") < o["density"]) + 0.0
     elif kind == "ramp":
         flat = torch.arange(math.prod(size), **CPU64).view(size)
-        x = o["low"] + (o["high"] - o["low"]) * (flat / max(flat.numel() - 1, 1))
+        moved = flat + o["jitter"] * draw(_unit) if o["jitter"] else flat
+        x = o["low"] + (o["high"] - o["low"]) * (moved / max(flat.numel() - 1, 1))
     elif kind in ("integers", "index"):
         low, high = (o["low"], o["high"]) if kind == "integers" else (0, o["high"] - 1)
         if high < low and math.prod(size):
@@ -131,8 +132,8 @@ def _values(recipe: Mapping[str, Any], shape: tuple[int, ...], dtype: str, key: 
     elif kind == "alternating":
         i = _along(size, dim)
         x = (1 - 2 * (i % 2)) * (1 + draw(_unit, "start", slices) + draw(_unit, "drift", slices) * i / max(size[dim], 1))
-    elif kind == "subnormal":  # a random number of bits, then that many random bits, in units of the least subnormal
-        x = draw(lambda w: _sign(w) * (_unit(w) * _power(1 + (w >> 4 & 127) % (precision - 1)) * ((w & 14) != 0)).floor())
+    elif kind == "subnormal":  # 7 random bits or more, in units of the least subnormal: a product rounds smaller ones away
+        x = draw(lambda w: _sign(w) * ((1 + _unit(w)) * _power(6 + (w >> 4 & 127) % (precision - 7)) * ((w & 14) != 0)).floor())
         x = x * math.ldexp(1.0, least - precision + 1) + 0.0
     elif kind == "problem":
         if given is None or tuple(given.shape) != shape:

@@ -11,3 +11,8 @@ def forward(q, k, v, *, params, init):
     weights = (scores - scores.detach().amax(dim=-1, keepdim=True)).exp()
     # Dividing last keeps uniform weights over a power of two of keys exact.
     return torch.einsum("bhij,bhjd->bhid", weights, v) / weights.sum(dim=-1, keepdim=True)
+
+
+def magnitude(q, k, v, *, params, init):
+    """The same weights over absolute values."""
+    return forward(q, k, v.abs(), params=params, init=init)

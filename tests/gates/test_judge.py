@@ -12,6 +12,7 @@ from kcbench.domain.observation import Alias, Launch, Observation, Raised
 from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS, REFERENCE_INVALID
 from kcbench.gates import JudgeContext, PlanContext, cmp02, gate_ids
 from kcbench.gates.compare import INVALID, check_exact, check_value
+from kcbench.oracle.eager import record
 from kcbench.tasks import list_tasks
 
 
@@ -320,3 +321,57 @@ def test_a_contract_that_asks_for_gradients_of_parameters_alone(oracles, offered
         seen = {name: dataclasses.replace(item, gradients=dict.fromkeys(item.gradients)) for name, item in seen.items()}
     verdict = cmp02.GATE.judge(JudgeContext(plan, seen, mine, {probe.id: probe for probe in probes}), probes)
     assert verdict.status == (PASS if offered else NOT_APPLICABLE), verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "status"),
+    [
+        ("RuntimeError", "Function RMSNormBackward returned an invalid gradient at index 1", FAIL),
+        ("RuntimeError", "the backward kernel failed: misaligned address", FAIL),
+        ("NotImplementedError", "write me", NOT_APPLICABLE),
+        ("RuntimeError", "backward is not supported", NOT_APPLICABLE),
+        ("RuntimeError", "this kernel is forward-only", NOT_APPLICABLE),
+    ],
+)
+def test_a_broken_backward_is_no_kernel_without_one(judge, kind, message, status) -> None:
+    def raises(probe, inputs, outputs):
+        return Observation(
+            "ok",
+            outputs=tuple(record(item) for item in outputs),
+            structure="tensor",
+            gradient_status="raised",
+            raised=Raised(kind, message),
+        )
+
+    verdict = judge("CMP-02", "level1/rmsnorm", raises)
+    assert verdict.status == status, verdict
+    assert [finding.code for finding in verdict.findings] == (["missing"] if status == FAIL else [])
+
+
+def test_a_running_maximum_that_starts_at_zero_is_refused(judge) -> None:
+    def shifted_by_zero(probe, inputs, outputs):
+        e = torch.exp(inputs["x"] - inputs["x"].amax(1, keepdim=True).clamp_min(0))
+        return (e / e.sum(1, keepdim=True),)
+
+    assert judge("CMP-01", "level1/softmax", shifted_by_zero).status == FAIL
+
+
+def test_sums_in_another_order_are_granted_more_where_everything_cancels(oracles) -> None:
+    """Even and odd terms apart, of which one accumulator sees positive numbers only and the other negative ones."""
+    from kcbench.gates import ord03
+
+    oracle = oracles("level1/sum_axis")
+    plan = PlanContext(oracle.task.contract)
+    probes = list(ord03.GATE.plan(plan))
+    alternating = next(probe for probe in probes if probe.label == "alternating")
+    truth, sizes = oracle.truth(alternating)[0], oracle.magnitude(alternating)[0]
+    u, length = 2.0**-24, oracle.task.contract.reduction_length(alternating.axes)
+
+    def off_by(units):
+        moved = (truth + units * u * sizes).float()
+        seen = {probe.id: oracle.eager(probe) for probe in probes}
+        seen[alternating.id] = dataclasses.replace(seen[alternating.id], outputs=(record(moved),))
+        return ord03.GATE.judge(JudgeContext(plan, seen, oracle, {probe.id: probe for probe in probes}), probes)
+
+    assert off_by(length**0.5).status == PASS
+    assert [finding.code for finding in off_by(1000.0).findings] == ["cancellation"]

@@ -156,7 +156,7 @@ def test_dtypes_are_roundings_of_the_same_values(recipe: dict[str, Any]) -> None
 
 
 # SHA-256 over the bytes of every kind's example at shape (7, 33): a change here changes the inputs of every published run.
-PINNED = "4652ae423d0ce596"
+PINNED = "66f0540a79459093"
 
 
 def stream_digest() -> str:
@@ -463,7 +463,7 @@ def test_subnormal(dtype: str) -> None:
     form = FORMATS[dtype]
     least = x.double().abs()
     assert float(least.max()) > form.smallest_normal / 4
-    assert float(least[least > 0].min()) <= 16 * form.smallest_subnormal
+    assert 64 * form.smallest_subnormal <= float(least[least > 0].min()) <= 256 * form.smallest_subnormal
 
 
 @settings(max_examples=80, deadline=None)

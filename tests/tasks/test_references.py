@@ -32,7 +32,17 @@ SMALL = {  # sizes for finite differences, outside of the shape class where that
     "level2/linear_bias_gelu": {"batch_size": 2, "in_features": 4, "out_features": 3},
     "level4/gated_delta_rule": {"batch_size": 1, "seq_len": 4, "num_heads": 2, "key_dim": 3, "value_dim": 2},
 }
-WITH_MAGNITUDE = {"layernorm", "rmsnorm", "matmul", "batched_matmul", "conv2d", "sum_axis", "cumsum", "linear_bias_gelu"}
+WITH_MAGNITUDE = {
+    "attention",
+    "layernorm",
+    "rmsnorm",
+    "matmul",
+    "batched_matmul",
+    "conv2d",
+    "sum_axis",
+    "cumsum",
+    "linear_bias_gelu",
+}
 
 
 def shapes(task_id: str) -> list[dict[str, int]]:
