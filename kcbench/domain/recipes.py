@@ -22,7 +22,7 @@ KINDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         ("logistic", "", ""),
         ("constant", "value", ""),
         ("sparse", "", "density"),
-        ("ramp", "", "low high"),
+        ("ramp", "", "low high jitter"),
         ("integers", "low high", ""),
         ("signs", "", ""),
         ("index", "high", ""),

@@ -187,7 +187,7 @@ class _Run:
                 verdicts.append(Verdict(gate.id, v.NOT_APPLICABLE, reason=f"not testable: {reason}"))
                 continue
             mark = time.perf_counter()
-            verdicts.append(_judge_one(gate, context, plans[gate.id]))
+            verdicts.append(judge_gate(gate, context, plans[gate.id]))
             self._clock(f"judge {gate.id}", mark)
         return tuple(verdicts)
 
@@ -240,7 +240,7 @@ class _Run:
         }
 
 
-def _judge_one(gate: Gate, context: JudgeContext, probes: Sequence[Probe]) -> Verdict:
+def judge_gate(gate: Gate, context: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     """A gate's verdict; an exception inside the gate is the harness's own ERROR, never a PASS or a FAIL."""
     try:
         return gate.judge(context, probes)

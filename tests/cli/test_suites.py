@@ -52,10 +52,10 @@ class Inference:
     """Stands in for contract inference: problems whose code says so cannot be used, or show a fault of kcbench."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
+        self.asked: list[str] = []
 
-    def __call__(self, code: str, *, task_id: str, device: str = "cpu", cache: Path | None = None) -> Task:
-        self.asked.append((task_id, device))
+    def __call__(self, code: str, *, task_id: str, cache: Path | None = None) -> Task:
+        self.asked.append(task_id)
         if "unusable" in code:
             raise KcbenchError("get_inputs fails: ValueError: no", where=task_id)
         if "faulty" in code:
@@ -149,7 +149,7 @@ SUITE = ("eval", "run", "--suite", "kernelbench", "--suite-dir", "kb", "--device
 def test_a_run_folder(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
     outcome = run(*SUITE, "--out", "out", "--json", "out.json", "--jobs", "1")
     assert outcome.code == 0, outcome.err
-    assert infer.asked == [("level1/19_ReLU", "cpu"), ("level1/20_Other", "cpu")], "only what some kernel needs"
+    assert infer.asked == ["level1/19_ReLU", "level1/20_Other"], "only what some kernel needs"
     assert outcome.err.splitlines()[0].startswith("[1/2] contract of level1/19_ReLU: inferred ")
     data = load_json(Path("out.json"), "report")
     assert [(item["submission"]["id"][6:], item["status"]) for item in data["results"]] == [
@@ -207,13 +207,13 @@ def test_a_problem_that_cannot_be_used_skips_its_kernels(
     data = {item["submission"]["id"][8:-7]: item for item in load_json(Path("out.json"), "report")["results"]}
     said = {name: (item["status"], item["reason"]) for name, item in data.items() if item["status"] == "skipped"}
     assert said == {
-        "problem_20_sample_0": ("skipped", "level1/20_Other: get_inputs fails: ValueError: no"),
+        "problem_20_sample_0": ("skipped", "get_inputs fails: ValueError: no"),
         "problem_21_sample_0": ("skipped", "the problem cannot be used: syntax error in line 1: invalid syntax"),
     }
-    assert ("level1/21_Third", "cpu") not in infer.asked, "what cannot be parsed is not run"
+    assert "level1/21_Third" not in infer.asked, "what cannot be parsed is not run"
     assert not {"level_1_problem_20_sample_0_kernel", "level_1_problem_21_sample_0_kernel"} & set(engine.scored)
     metadata = json.loads(Path("out/eval_results.json").read_text())["20"][0]["metadata"]
-    assert metadata["error"] == "level1/20_Other: get_inputs fails: ValueError: no"
+    assert metadata["error"] == "get_inputs fails: ValueError: no"
 
 
 def test_a_fault_of_kcbench_is_told_apart_and_tried_again(
@@ -234,7 +234,7 @@ def test_a_fault_of_kcbench_is_told_apart_and_tried_again(
 def test_an_interrupt_while_contracts_are_inferred(
     infer: Inference, engine: Engine, place: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(_code: str, name: str, _device: str) -> inference.Answer:
+    def stop(_code: str, name: str) -> inference.Answer:
         if name.endswith("Other"):
             raise KeyboardInterrupt
         return load_task("level1/relu"), "", "", 0.0
@@ -311,7 +311,7 @@ def test_rows(infer: Inference, engine: Engine, place: Path, run: Callable[..., 
         "eval", "rows.jsonl", "--suite", "kernelbench", *fields, "--device", "cpu", "--out", "out", "--json", "out.json"
     )
     assert outcome.code == 0, outcome.err
-    assert infer.asked == [("level1/7", "cpu")]
+    assert infer.asked == ["level1/7"]
     found = json.loads(Path("out/eval_results.json").read_text())["7"]
     assert [(item["sample_id"], item["compiled"], item["correctness"]) for item in found] == [
         (0, True, True),

@@ -117,7 +117,7 @@ class Worker:
         }
         self._recorder = Recorder()
         self._recorder.install()
-        _stand_in()
+        stand_in()
 
     def serve(self, connection: socket.socket) -> None:
         """Answer one request after the other; returns when the grader closes, or after an error that ends the device."""
@@ -201,7 +201,7 @@ class Worker:
             raise CallError(error) from error
 
 
-def _stand_in() -> None:
+def stand_in() -> None:
     """Let the interpreter stand in for a GPU.
 
     Kernels begin with ``assert x.is_cuda``, which the interpreter's host tensors would fail. Nothing can be tuned: an autotuned
