@@ -1,0 +1,60 @@
+"""Subject: an honest kernel from which mutants are made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kcbench.domain.task import Task
+from kcbench.mutants.program import ENTRY
+from kcbench.redteam import load_catalog
+from kcbench.tasks import list_tasks, load_task
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An honest kernel."""
+
+    id: str
+    """Below the red team's ``honest/``, or ``<task>/model`` for the task's own model."""
+    task: Task
+    source: str
+    interpreted: bool
+    """It is a Triton kernel."""
+
+
+def subjects(tasks: Iterable[str] = ()) -> Iterator[Subject]:
+    """The honest kernels of the red team and the tasks' own models, by task.
+
+    Args:
+        tasks: Ids of the tasks to take; all if there are none.
+
+    Raises:
+        KcbenchError: There is no such task.
+    """
+    entries = [entry for entry in load_catalog() if not entry.broken]
+    for name in tuple(tasks) or list_tasks():
+        task = load_task(name)
+        yield Subject(f"{name}/model", task, as_kernel(task.code), False)
+        for entry in entries:
+            if entry.task == name:
+                identifier = f"{name}/{entry.path.stem}"
+                yield Subject(identifier, task, entry.source, entry.submission().language == "triton")
+
+
+def as_kernel(code: str) -> str:
+    """A task's code as a submission: its model under the name that is scored, without what makes inputs."""
+    tree = ast.parse(code)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    read = {node.id for item in classes for node in ast.walk(item) if isinstance(node, ast.Name)}
+    kept = [node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.Assign) or _assigns(node, read)]
+    for node in kept:
+        if isinstance(node, ast.ClassDef) and node.name == "Model":
+            node.name = ENTRY
+    return ast.unparse(ast.Module(kept, [])) + "\n"
+
+
+def _assigns(node: ast.stmt, names: set[str]) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return any(isinstance(target, ast.Name) and target.id in names for target in targets)
