@@ -1,0 +1,1 @@
+"""One module per family of tasks; each has ``variants() -> Iterator[Variant]``."""
