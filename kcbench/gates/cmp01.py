@@ -35,8 +35,10 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "x1e3": {"kind": "normal", "gain": 1e3},
 }
 """Distributions for the inputs whose domain is ``real``; the others keep their own recipe and draw anew."""
+EQUAL = frozenset({"sparse", "constant", "integers", "zeros"})
 COHERENT = 2.0
-"""How much further a result may be off where many inputs are equal: equal terms are rounded alike, so that errors add up."""
+"""How much further a result may be off in the families where many inputs are equal: equal terms are rounded alike, so that errors
+add up."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
@@ -52,14 +54,16 @@ def plan(ctx: PlanContext) -> list[Probe]:
 
 
 def _limited(ctx: PlanContext, name: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
-    gain = min(float(recipe.get("gain", 1.0)), ctx.contract.input(name).max_scale)
-    return {**recipe, "gain": gain} if "gain" in recipe else dict(recipe)
+    limit = ctx.contract.input(name).max_scale
+    return {option: max(-limit, min(value, limit)) if option in ("gain", "mean") else value for option, value in recipe.items()}
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     """Values within the bound on every family; integers exact."""
     exact = {probe.id for probe in designed_probes(ctx.plan, "integers", stream="cmp01/exact")}
-    values = [check_value(ctx, probe, grant=_grant(probe)) for probe in probes if probe.id not in exact]
+    values = [
+        check_value(ctx, probe, grant=COHERENT if probe.label in EQUAL else 1.0) for probe in probes if probe.id not in exact
+    ]
     integers = [check_exact(ctx, probe) for probe in probes if probe.id in exact]
     findings: dict[str, Finding] = {}
     wrong = [check for check in values if check.status == FAILED and not check.crashed]
@@ -70,10 +74,6 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
         if check.status == FAILED:
             refuse(findings, check, "integer")
     return conclude("CMP-01", list(findings.values()), [*values, *integers], nothing="the task has no input that may be varied")
-
-
-def _grant(probe: Probe) -> float:
-    return COHERENT if any(recipe.get("kind") in ("integers", "constant", "sparse") for recipe in probe.inputs.values()) else 1.0
 
 
 def _explain(ctx: JudgeContext, values: Sequence[Check], failed: Sequence[Check]) -> Finding:

@@ -31,7 +31,8 @@ from kcbench.numerics.formats import decode, format_of
 from kcbench.numerics.stochastic import KAPPA, z_score
 
 _DECLINES = re.compile(
-    r"not (yet )?(implemented|supported|available|differentiable)|unsupported|does not support|no backward|without backward"
+    r"not (yet )?(implemented|supported|available|differentiable|defined|provided|needed|allowed)|unsupported"
+    r"|does not support|no backward|without backward"
     r"|(forward|inference)[- ]only|only (the )?forward",
     re.IGNORECASE,
 )

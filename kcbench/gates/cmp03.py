@@ -131,7 +131,9 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
 
 def _code(ctx: JudgeContext, check: Check) -> str:
     probe = check.probe
-    if probe.world.layouts and not (check.crashed and _never_answers(ctx)):
+    if check.crashed and _never_answers(ctx):
+        return CRASH
+    if probe.world.layouts:
         return "stride"
     if any(size == 0 for size in probe.axes.values()):
         return "empty"
@@ -143,8 +145,9 @@ def _code(ctx: JudgeContext, check: Check) -> str:
 
 
 def _never_answers(ctx: JudgeContext) -> bool:
-    """Whether no call on ordinary, contiguous inputs came back either: the layout is not to blame then."""
-    return not any(ctx.seen(probe).ok for probe in ctx.probes.values() if not probe.world.layouts)
+    """Whether no call on ordinary inputs came back either: no layout and no emptiness is to blame then."""
+    ordinary = (probe for probe in ctx.probes.values() if not probe.world.layouts and 0 not in probe.axes.values())
+    return not any(ctx.seen(probe).ok for probe in ordinary)
 
 
 GATE = Gate(

@@ -49,11 +49,9 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     checks: list[Check] = []
     for probe in probes:
         checks.append(_check_form(ctx, probe, findings))
-    if not ctx.contract.parameters:
-        pass
-    elif ctx.plan.redraw:
+    if ctx.contract.parameters and ctx.plan.redraw:
         checks.append(_check_weights(ctx, probes, findings))
-    elif not ctx.plan.packs and ctx.seen(probes[0]).held == 0:
+    elif ctx.contract.parameters and not ctx.plan.packs and ctx.seen(probes[0]).held == 0:
         checks.append(_check_weightless(ctx, probes[0], findings))
     checks.append(_check_state(ctx, probes, findings))
     for probe in ctx.probes.values():

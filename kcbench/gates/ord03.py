@@ -49,7 +49,9 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     # The closed form is one of sums of products; a variance that cancels is another matter.
     any_order = ctx.contract.reduction is not None and ctx.contract.reduction.linear
     checks = [
-        check_exact(ctx, probe) if probe.id in exact else check_value(ctx, probe, grant=GRANT, any_order=any_order)
+        check_exact(ctx, probe)
+        if probe.id in exact
+        else check_value(ctx, probe, grant=1.0 if any_order else GRANT, any_order=any_order)
         for probe in probes
     ]
     findings: dict[str, Finding] = {}

@@ -141,7 +141,7 @@ def _score(check: str, tolerance: float, made: Trials, compared: Sequence[_Compa
 
 
 def _compared(truth: Observation, seen: Observation, tolerances: Sequence[float]) -> _Compared:
-    if seen.raised is not None:
+    if not seen.ok and seen.raised is not None:
         message = seen.raised.message.splitlines()[0][:200] if seen.raised.message else ""
         return _Compared(f"runtime error: {seen.raised.type}: {message}")
     if not seen.ok:

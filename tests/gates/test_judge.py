@@ -212,8 +212,6 @@ def test_a_kernel_that_never_answers_is_refused_for_that_alone(judge, gate_id) -
     verdict = judge(gate_id, "level1/softmax", raises)
     if verdict.status == NOT_APPLICABLE:
         assert gate_id == "PRC-02"
-    elif gate_id == "CMP-03":
-        assert {finding.code for finding in verdict.findings} == {"crash", "empty"}
     else:
         assert [finding.code for finding in verdict.findings] == ["unfinished" if gate_id == "GUARD" else "crash"]
     assert not any(finding.silent for finding in verdict.findings)
@@ -353,7 +351,8 @@ def test_a_running_maximum_that_starts_at_zero_is_refused(judge) -> None:
         e = torch.exp(inputs["x"] - inputs["x"].amax(1, keepdim=True).clamp_min(0))
         return (e / e.sum(1, keepdim=True),)
 
-    assert judge("CMP-01", "level1/softmax", shifted_by_zero).status == FAIL
+    verdict = judge("CMP-01", "level1/softmax", shifted_by_zero)
+    assert [finding.evidence["probe"] for finding in verdict.findings] == ["far below zero"]
 
 
 def test_sums_in_another_order_are_granted_more_where_everything_cancels(oracles) -> None:
