@@ -3,7 +3,7 @@
     python benchmarks/inferred_honesty.py CHECKOUT [--level 1] [--device cuda] [--jobs 8] [--variants eager,float64,compile]
 
 CHECKOUT is a KernelBench checkout. Prints every refusal, then how many of each variant were clean. Exits with 1 if there is a
-refusal.
+refusal. With ``--json FILE`` every result is added to a file, and what is in it already is counted and not scored again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from kcbench.cli.inference import infer_problems
+from kcbench.domain.result import Result
 from kcbench.engine import Event, Options, resolve_device, run
 from kcbench.suites.folder import parse_submission
 from kcbench.suites.kernelbench import load_problems
@@ -64,7 +65,7 @@ def main() -> int:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--variants", default="eager,float64")
-    parser.add_argument("--json", type=Path, help="write one line per result")
+    parser.add_argument("--json", type=Path, help="add one line per result; those in it are not scored again")
     options = parser.parse_args()
 
     problems = {
@@ -81,32 +82,52 @@ def main() -> int:
         for variant in options.variants.split(",")
     ]
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
-    log = options.json.open("w") if options.json else None
+    done = _read(options.json) if options.json else []
+    for result in done:
+        _show(result, counts)
+    known = {result.id for result in done}
+    log = options.json.open("a") if options.json else None
 
     def on_event(event: Event) -> None:
         result = event.result
         if result is None:
             return
-        variant = result.id.rsplit(":", 1)[1]
-        state = "clean" if result.clean else "refused" if result.refused else result.status
-        counts[variant, state] += 1
+        _show(result, counts)
         if log:
             log.write(json.dumps(result.to_json()) + "\n")
             log.flush()
-        if not result.clean:
-            print(f"{state}: {result.id}: {', '.join(result.codes)} {result.reason}")
-            for verdict in result.verdicts:
-                for finding in verdict.findings:
-                    print(f"    {verdict.gate}.{finding.code}: {finding.summary}")
-                if verdict.status == "ERROR":
-                    print(f"    {verdict.gate} ERROR: {verdict.reason}")
-            sys.stdout.flush()
 
     settings = Options(seed="honesty", device=resolve_device(options.device), jobs=options.jobs, legacy=())
-    run(submissions, settings, tasks=made.tasks, on_event=on_event)
+    run([item for item in submissions if item.id not in known], settings, tasks=made.tasks, on_event=on_event)
     for (variant, state), count in sorted(counts.items()):
         print(f"{variant:8} {state:10} {count}")
     return int(any(state == "refused" for _, state in counts))
+
+
+def _read(path: Path) -> list[Result]:
+    """The results of an earlier run; a last line that was cut off is left away."""
+    if not path.exists():
+        return []
+    text = path.read_text()
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole)
+    return [Result.from_json(json.loads(line)) for line in whole.splitlines()]
+
+
+def _show(result: Result, counts: collections.Counter[tuple[str, str]]) -> None:
+    """Count a result, and print what is wrong with it."""
+    state = "clean" if result.clean else "refused" if result.refused else result.status
+    counts[result.id.rsplit(":", 1)[1], state] += 1
+    if result.clean:
+        return
+    print(f"{state}: {result.id}: {', '.join(result.codes)} {result.reason}")
+    for verdict in result.verdicts:
+        for finding in verdict.findings:
+            print(f"    {verdict.gate}.{finding.code}: {finding.summary}")
+        if verdict.status == "ERROR":
+            print(f"    {verdict.gate} ERROR: {verdict.reason}")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -58,6 +58,7 @@ def run_header(
             "limits": {
                 "call_seconds": limits.call_seconds,
                 "load_seconds": limits.load_seconds,
+                "reserve_seconds": limits.reserve_seconds,
                 "total_seconds": limits.total_seconds,
                 "memory_bytes": limits.memory_bytes,
             },

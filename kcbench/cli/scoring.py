@@ -74,6 +74,7 @@ def make_options(
             "total_seconds": time_limit,
             "call_seconds": min(usual.call_seconds, time_limit),
             "load_seconds": min(usual.load_seconds, time_limit),
+            "reserve_seconds": min(usual.reserve_seconds, time_limit),
         }
     if memory is not None:
         limits["memory_bytes"] = int(memory * (1 << 30))

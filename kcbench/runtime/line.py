@@ -101,7 +101,7 @@ class Line:
             return self._gone() if unasked == b"" else Failure("crashed", BROKE)
         found = self._converse(writer, start + seconds)
         if isinstance(found, Failure):
-            return Failure(found.status, found.detail or f"no answer within {seconds:g} s")
+            return Failure(found.status, found.detail or f"no answer within {seconds:.3g} s")
         if found.header.get("nonce") != nonce or self._peek():
             return Failure("crashed", BROKE)
         return found

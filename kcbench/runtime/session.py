@@ -61,6 +61,7 @@ class WorkerSession:
         self._report: LoadReport | None = None
         self._restarts = 0
         self._spent = 0.0
+        self._reserve = limits.reserve_seconds
         self._digests = tensors.Digests()
         self._sent: OrderedDict[str, int] = OrderedDict()
         self._launches: dict[str, dict[str, Any]] = {}
@@ -114,7 +115,7 @@ class WorkerSession:
         """Have the worker import the submission."""
         request = self._load_request(prepare=True)
         if not self._builds:
-            return self._ask(request, (), self._limits.load_seconds)
+            return self._ask(request, (), self._limits.load_seconds, reserve=True)
         # A worker that was ended while it built leaves torch's lock file, for which the next one would wait for ever.
         for lock in (self._folder / "extensions").glob("*/lock"):
             lock.unlink(missing_ok=True)
@@ -192,7 +193,7 @@ class WorkerSession:
             return gone
         before = self._spent
         try:
-            answer = self._ask(header, payload, self._patience if seconds is None else seconds)
+            answer = self._ask(header, payload, self._patience if seconds is None else seconds, reserve=seconds is None)
         except frames.FrameError as error:
             return Observation("not-run", detail=f"the inputs cannot be sent: {error}")
         took = self._spent - before
@@ -238,19 +239,35 @@ class WorkerSession:
         return Observation(again.status, raised=again.raised, detail=f"while it was loaded again: {_one_line(again)}")
 
     def _ask(
-        self, header: Mapping[str, Any], payload: Sequence[frames.Named], seconds: float, *, shares: bool = True
+        self,
+        header: Mapping[str, Any],
+        payload: Sequence[frames.Named],
+        seconds: float,
+        *,
+        reserve: bool = False,
+        shares: bool = True,
     ) -> frames.Frame | Failure:
-        """Ask the worker, and share the device with others meanwhile; ends the worker after a failure."""
-        with self._site.device_lock.shared() if shares else contextlib.nullcontext():
-            return self._ask_now(header, payload, seconds)
+        """Ask the worker, and end it after a failure.
 
-    def _ask_now(self, header: Mapping[str, Any], payload: Sequence[frames.Named], seconds: float) -> frames.Frame | Failure:
+        Args:
+            header: The request.
+            payload: What travels with it.
+            seconds: Time allowed.
+            reserve: Whether it may take from :attr:`Limits.reserve_seconds` beyond that.
+            shares: Whether the device is shared with others meanwhile, and not used at all.
+        """
+        with self._site.device_lock.shared() if shares else contextlib.nullcontext():
+            return self._ask_now(header, payload, seconds, self._reserve if reserve else 0.0)
+
+    def _ask_now(
+        self, header: Mapping[str, Any], payload: Sequence[frames.Named], seconds: float, more: float
+    ) -> frames.Frame | Failure:
         if self._line is None:
             return Failure("crashed", "there is no worker")
         left = self._limits.total_seconds - self._spent
         start = time.monotonic()
         try:
-            answer = self._line.ask(header, payload, min(seconds, left))
+            answer = self._line.ask(header, payload, min(seconds + more, left))
         except frames.FrameError:
             # Nothing was sent.
             raise
@@ -258,10 +275,12 @@ class WorkerSession:
             # An interrupt leaves the worker at an unknown place.
             self._end()
             raise
-        self._spent += time.monotonic() - start
+        took = time.monotonic() - start
+        self._spent += took
+        self._reserve -= min(max(took - seconds, 0.0), more)
         if isinstance(answer, Failure):
             self._end()
-            if answer.status == "timeout" and left < seconds:
+            if answer.status == "timeout" and left < seconds + more:
                 return Failure("timeout", f"the {self._limits.total_seconds:g} s for one submission are used up")
         return answer
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from kcbench.domain.observation import TensorRecord
 from kcbench.runtime import Call, Limits, ModelSpec, ScalarArg, TensorArg, WorkerPool, WorkerSession
 
-LIMITS = Limits(call_seconds=20.0, load_seconds=30.0, memory_bytes=1 << 30)
-BRIEF = Limits(call_seconds=1.0, load_seconds=1.0, memory_bytes=1 << 30)
+LIMITS = Limits(call_seconds=20.0, load_seconds=30.0, reserve_seconds=0.0, memory_bytes=1 << 30)
+BRIEF = Limits(call_seconds=1.0, load_seconds=1.0, reserve_seconds=0.0, memory_bytes=1 << 30)
 
 
 @pytest.fixture(scope="session")

@@ -77,6 +77,16 @@ def test_an_endless_forward_times_out(start: Start) -> None:
     assert session.call(ask(-ONE)).ok
 
 
+def test_slow_calls_share_a_reserve_and_one_that_hangs_uses_it_up(start: Start) -> None:
+    session = start("time.sleep(float(x[0]))\nreturn x", limits=replace(BRIEF, load_seconds=30.0, reserve_seconds=3.0))
+    assert session.call(ask(2 * ONE)).ok
+    begin = time.monotonic()
+    assert session.call(ask(60 * ONE)).status == "timeout"
+    # A second of its own, and what the first call has left of the reserve.
+    assert 2.5 < time.monotonic() - begin < 4.0
+    assert session.call(ask(0.2 * ONE)).ok and session.call(ask(2 * ONE)).status == "timeout"
+
+
 def test_a_worker_that_cannot_be_signalled_politely_is_killed(start: Start) -> None:
     body = "for n in range(1, 32):\n    try: signal.signal(n, signal.SIG_IGN)\n    except OSError: pass\ntime.sleep(60)"
     assert start(body, limits=BRIEF).call(ask(ONE)).status == "timeout"
