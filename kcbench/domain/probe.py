@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 Recipe = Mapping[str, Any]
@@ -55,13 +56,19 @@ class Probe:
     gradient: bool = False
     """Whether a VJP with a random cotangent is taken."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Digest of everything but the label: equal probes are run once and may serve several gates."""
         body = self.to_json()
         del body["label"]
-        text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return _digest(body)
+
+    @cached_property
+    def values(self) -> str:
+        """Digest of what the numbers of a call follow from, whatever the world around it: not label, nor world."""
+        body = self.to_json()
+        del body["label"], body["world"]
+        return _digest(body)
 
     def to_json(self) -> dict[str, Any]:
         """The probe as JSON-ready data."""
@@ -83,3 +90,8 @@ class Probe:
             },
             "gradient": self.gradient,
         }
+
+
+def _digest(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

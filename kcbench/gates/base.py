@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kcbench.domain.contract import Contract
 from kcbench.domain.observation import Launch, Observation
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from kcbench.numerics.stochastic import Estimate
+
+T = TypeVar("T")
 
 
 class Oracle(Protocol):
@@ -50,6 +52,15 @@ class Oracle(Protocol):
 
     def gradient_estimate(self, probe: Probe) -> Estimate:
         """Rounding noise of the VJPs, one output per name of :meth:`gradient_names`."""
+
+    def remember(self, kind: str, probe: Probe, make: Callable[[], T]) -> T:
+        """What ``make`` says, kept with the other answers: it must follow from them alone.
+
+        Args:
+            kind: Names the question.
+            probe: The probe that it is about.
+            make: Works the answer out.
+        """
 
 
 @dataclass(frozen=True)

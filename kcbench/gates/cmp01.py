@@ -14,8 +14,9 @@ import torch
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
-from kcbench.gates.compare import CRASH, FAILED, Check, check_exact, check_value, conclude, outputs_of, refuse
+from kcbench.gates.compare import CRASH, FAILED, Check, check_exact, conclude, outputs_of, refuse
 from kcbench.gates.designed import designed_probes
+from kcbench.gates.value import check_value
 
 FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "normal": {"kind": "normal"},

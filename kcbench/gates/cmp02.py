@@ -19,7 +19,6 @@ from kcbench.gates.compare import (
     PASSED,
     SKIPPED,
     Check,
-    check_value,
     conclude,
     element,
     finite,
@@ -27,6 +26,7 @@ from kcbench.gates.compare import (
     refuse,
     where,
 )
+from kcbench.gates.value import check_value
 from kcbench.numerics.formats import decode, format_of
 from kcbench.numerics.stochastic import KAPPA, z_score
 

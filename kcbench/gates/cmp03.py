@@ -13,7 +13,8 @@ from kcbench.domain.contract import Axis
 from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs
-from kcbench.gates.compare import CRASH, FAILED, Check, check_value, conclude
+from kcbench.gates.compare import CRASH, FAILED, Check, conclude
+from kcbench.gates.value import check_value
 
 TILES = (129, 127, 33, 32, 31, 2, 1)
 """The neighbourhood of the common tile edges, two and one; falling, so that a workspace kept from a larger call shows."""

@@ -1,4 +1,4 @@
-"""Comparing one observation with the truth: the element-wise checks that the gates share."""
+"""Comparing one observation with the truth: what a check is, and the exact ones. Those with a bound are in :mod:`.value`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,13 @@ from kcbench.domain.observation import Observation, Raised
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import NOT_APPLICABLE, REFERENCE_INVALID, Finding, Verdict
 from kcbench.gates.base import JudgeContext
-from kcbench.numerics import bounds
-from kcbench.numerics.formats import classes, decode, format_of, round_to
-from kcbench.numerics.stochastic import KAPPA, Estimate, z_score
+from kcbench.numerics.formats import decode, format_of, round_to
 
 PASSED, FAILED, INVALID, SKIPPED = "passed", "failed", "invalid", "skipped"
 CRASH = "crash"
 """Code for a call inside the contract that ended without a result, in every gate that compares results."""
 
 CLASS_NAMES = ("finite", "nan", "+inf", "-inf")
-EAGER_FACTOR = 2.0
-"""How much further than eager's own worst element, in units of the bound, an honest kernel may be off."""
 _UNSUPPORTED = ("NotImplementedError", "TypeError", "ValueError", "AssertionError", "RuntimeError")
 
 
@@ -150,131 +146,9 @@ def mismatch(got: Sequence[Tensor], want: Sequence[Tensor]) -> str:
     return ""
 
 
-def check_value(ctx: JudgeContext, probe: Probe, *, grant: float = 1.0, any_order: bool = False) -> Check:
-    """Whether every output element lies within the derived bound around the float64 truth.
-
-    Elements where same-dtype eager is in another class (finite, NaN, +Inf, -Inf) than the truth are left out; a probe on which
-    eager itself breaks the bound is invalid.
-
-    Args:
-        ctx: What is known.
-        probe: The call.
-        grant: Multiplies the bound, where roundings are not independent of each other.
-        any_order: Grant the closed-form bound on the sum of magnitudes as well, which holds for sums in any order: the derived
-            one knows the partial sums of the natural order only.
-    """
-    gone = reachable(ctx, probe)
-    if gone is not None:
-        return gone
-    eager = ctx.oracle.eager(probe)
-    if not eager.ok:
-        return Check(probe, INVALID, "the eager model raises")
-    truth = ctx.oracle.truth(probe)
-    got = outputs_of(ctx.seen(probe))
-    shape = mismatch(got, truth)
-    if shape:
-        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence=_shape_evidence(probe, shape, truth))
-    estimate = ctx.oracle.estimate(probe)
-    if estimate.vacuous:
-        return Check(probe, INVALID, "the task amplifies rounding beyond use on these inputs")
-    eager_outputs = outputs_of(eager)
-    if mismatch(eager_outputs, truth):
-        return Check(probe, INVALID, "the eager model disagrees with the reference about the output's shape")
-    spread = ctx.oracle.magnitude(probe) if any_order else None
-    own = _worst(ctx, probe, eager_outputs, eager_outputs, truth, estimate, spread)
-    if own is not None and own[0] > 1:
-        return Check(probe, INVALID, f"the eager model itself is {own[0]:.3g} times outside the bound at {probe.dtype}")
-    # Where eager itself comes close to the line the model is tight for this task, and honest kernels may err twice as much as
-    # eager.
-    limit = max(grant, EAGER_FACTOR * own[0]) if own is not None else grant
-    return _to_check(probe, _worst(ctx, probe, got, eager_outputs, truth, estimate, spread), limit)
-
-
-def _shape_evidence(probe: Probe, message: str, truth: Sequence[Tensor]) -> dict[str, Any]:
+def shape_evidence(probe: Probe, message: str, truth: Sequence[Tensor]) -> dict[str, Any]:
+    """Evidence for outputs whose number or shape is wrong."""
     return {**where(probe), "kind": "shape", "message": message, "output": 0, "expected": list(truth[0].shape)}
-
-
-def _to_check(probe: Probe, worst: tuple[float, dict[str, Any]] | None, limit: float) -> Check:
-    if worst is None:
-        return Check(probe, SKIPPED, "no element can be compared")
-    ratio, evidence = worst[0] / limit, worst[1]
-    if ratio <= 1:
-        return Check(probe, PASSED, ratio=ratio)
-    evidence = {**where(probe), **evidence, "ratio": finite(ratio)}
-    reason = f"{probe.label}: element {evidence['index']} is {evidence['got']} instead of {evidence['expected']}"
-    if math.isfinite(ratio):
-        reason += f", {ratio:.3g} times the allowed error"
-    return Check(probe, FAILED, reason, ratio=ratio, evidence=evidence)
-
-
-def _worst(
-    ctx: JudgeContext,
-    probe: Probe,
-    got: Sequence[Tensor],
-    eager: Sequence[Tensor],
-    truth: Sequence[Tensor],
-    estimate: Estimate,
-    spread: Sequence[Tensor] | None,
-) -> tuple[float, dict[str, Any]] | None:
-    """The worst element over all outputs as (error / tolerance, evidence); None when none can be compared."""
-    worst: tuple[float, dict[str, Any]] | None = None
-    for index, (mine, other, want) in enumerate(zip(got, eager, truth, strict=True)):
-        if want.numel() == 0:
-            worst = worst or (0.0, {})
-            continue
-        dtype = str(other.dtype).removeprefix("torch.")
-        if not other.dtype.is_floating_point:
-            ratio = torch.where(mine.to(torch.float64) == want, 0.0, math.inf)
-            tolerance = torch.zeros_like(want)
-        else:
-            ratio, tolerance = _ratios(ctx, probe, mine.to(torch.float64), other, want, estimate, index, dtype)
-            if spread is not None:
-                length = ctx.contract.reduction_length(probe.axes)
-                widest = bounds.closed_form(
-                    want, spread[index], length=length, outputs=want.numel(), dtype=dtype, regime=_regime(ctx)
-                )
-                # Where the class is wrong the ratio is infinite, and stays so.
-                wider = torch.isfinite(ratio) & (widest > tolerance)
-                ratio = torch.where(wider, (mine.to(torch.float64) - want).abs() / widest, ratio)
-                tolerance = torch.maximum(tolerance, widest)
-        if torch.isnan(ratio).all():
-            continue
-        flat = int(torch.nan_to_num(ratio, nan=-1.0, posinf=math.inf).argmax())
-        value = float(ratio.flatten()[flat])
-        if worst is None or value > worst[0]:
-            worst = value, element(mine, want, flat, output=index, tolerance=float(tolerance.flatten()[flat]), dtype=dtype)
-    return worst
-
-
-def _regime(ctx: JudgeContext) -> str:
-    return "tf32" if ctx.contract.precision == "tf32" else "ieee"
-
-
-def _ratios(
-    ctx: JudgeContext, probe: Probe, got: Tensor, eager: Tensor, truth: Tensor, estimate: Estimate, index: int, dtype: str
-) -> tuple[Tensor, Tensor]:
-    """Error over tolerance per element, NaN where an element is left out, inf where its class is wrong; and the tolerance."""
-    facts = format_of(dtype)
-    rounded = round_to(truth, dtype)
-    want_class = classes(rounded)
-    left_out = classes(eager.to(torch.float64)) != want_class
-    # Close to the overflow line, which side a correct kernel rounds to is luck.
-    left_out |= (truth.abs() > 0.98 * facts.max) & (truth.abs() < 1.02 * facts.max) & torch.isfinite(truth)
-    error = torch.nan_to_num((got - truth).abs(), nan=math.inf, posinf=math.inf)
-    if ctx.bounds == "classic":
-        length = ctx.contract.reduction_length(probe.axes)
-        tolerance = bounds.classic(truth, dtype=dtype, length=length).expand_as(truth)
-        ratio = error / tolerance
-    else:
-        sigma = estimate.sigma[index]
-        # The submission may have legal order-dependent noise of its own at the last store: u_out |y| + eta, beside kappa sigma.
-        tolerance = KAPPA * sigma + facts.u * truth.abs() + facts.eta
-        ratio = torch.nan_to_num(z_score(error, truth, sigma, dtype=dtype), nan=math.inf) / KAPPA
-        left_out |= estimate.ambiguous[index]
-    finite_want = want_class == 0
-    same_class = classes(got) == want_class
-    ratio = torch.where(finite_want & same_class, ratio, torch.where(same_class, 0.0, math.inf))
-    return torch.where(left_out, math.nan, ratio), tolerance
 
 
 def element(
@@ -284,7 +158,7 @@ def element(
     evidence: dict[str, Any] = {
         "kind": kind,
         "output": output,
-        "index": [int(i) for i in torch.unravel_index(torch.tensor(flat), want.shape)] if want.dim() else [],
+        "index": unraveled(flat, want.shape),
         "expected": finite(float(want.flatten()[flat])),
         "got": finite(float(got.flatten()[flat])),
     }
@@ -293,6 +167,15 @@ def element(
     if dtype:
         evidence["output_dtype"] = dtype
     return evidence
+
+
+def unraveled(flat: int, shape: Sequence[int]) -> list[int]:
+    """The index of an element by its place in C order."""
+    index = []
+    for size in reversed(shape):
+        flat, at = divmod(flat, size)
+        index.append(at)
+    return index[::-1]
 
 
 def finite(value: float) -> float | str:
@@ -320,7 +203,7 @@ def check_exact(ctx: JudgeContext, probe: Probe) -> Check:
     got = outputs_of(ctx.seen(probe))
     shape = mismatch(got, truth)
     if shape:
-        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence=_shape_evidence(probe, shape, truth))
+        return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence=shape_evidence(probe, shape, truth))
     difference = _first_difference(got, truth, slack)
     if difference is None:
         return Check(probe, PASSED)

@@ -14,7 +14,8 @@ import torch
 from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext
-from kcbench.gates.compare import FAILED, PASSED, Check, check_value, conclude, reachable, where
+from kcbench.gates.compare import FAILED, PASSED, Check, conclude, reachable, where
+from kcbench.gates.value import check_value
 
 _PLAIN = ("Tensor", "Parameter")
 

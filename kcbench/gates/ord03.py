@@ -12,8 +12,9 @@ from typing import Any
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
-from kcbench.gates.compare import CRASH, FAILED, check_exact, check_value, conclude, refuse
+from kcbench.gates.compare import CRASH, FAILED, check_exact, conclude, refuse
 from kcbench.gates.designed import designed_probes
+from kcbench.gates.value import check_value
 
 
 def _patterns(dim: int) -> Mapping[str, Mapping[str, Any]]:

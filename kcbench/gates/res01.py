@@ -9,7 +9,8 @@ from kcbench.domain.observation import Observation
 from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext
-from kcbench.gates.compare import FAILED, PASSED, SKIPPED, Check, check_value, conclude, reachable, where
+from kcbench.gates.compare import FAILED, PASSED, SKIPPED, Check, conclude, reachable, where
+from kcbench.gates.value import check_value
 
 SLACK = 64 << 20
 """Bytes granted to every call beside the contract's factor: allocator rounding, and cuBLAS's 32 MiB workspace on Hopper."""

@@ -21,6 +21,7 @@ from kcbench.infer.selfcheck import SLIGHT, VALUE_GATES, refused_by_luck, trial
 from kcbench.infer.shrink import CannotShrinkError
 from kcbench.infer.structure import Laboratory, size_of
 from kcbench.infer.trace import Trace, trace, words
+from kcbench.oracle.oracle import TaskOracle
 from kcbench.oracle.seeding import seeded
 
 OPERATIONS_A_SECOND, OVERHEAD_SECONDS = 1e9, 5e-5
@@ -41,6 +42,8 @@ SPREAD_GATES = ("CMP-01", "CMP-03")
 """Gates that can judge a random value by its distance from the mean."""
 LABORATORY_SECONDS = 20.0
 TRIAL_SECONDS = 90.0
+SEED = "infer"
+"""Of the inputs on which gates are tried."""
 
 Json = dict[str, Any]
 
@@ -127,10 +130,10 @@ def _stochastic(made: Draft, reason: str) -> Json:
         return {**made.data, "deterministic": False, "untestable": dict.fromkeys((*VALUE_GATES, "ORD-02"), reason)}
     others = {gate: reason for gate in (*VALUE_GATES, "ORD-02") if gate not in SPREAD_GATES}
     data = {**copy.deepcopy(made.data), "deterministic": False, "random": True, "untestable": others}
-    task = _task(made, data)
-    unfit = dict(trial(task, seconds=TRIAL_SECONDS, gates=SPREAD_GATES).untestable(spared=[SLIGHT]))
+    oracle = TaskOracle(_task(made, data), seed=SEED)
+    unfit = dict(trial(oracle, seconds=TRIAL_SECONDS, gates=SPREAD_GATES).untestable(spared=[SLIGHT]))
     kept = [gate for gate in SPREAD_GATES if gate not in unfit]
-    unfit |= dict.fromkeys(refused_by_luck(task, kept), "with other random numbers the model itself would be refused")
+    unfit |= dict.fromkeys(refused_by_luck(oracle, kept), "with other random numbers the model itself would be refused")
     data["untestable"] = {**others, **{gate: f"{reason}; {why}" for gate, why in unfit.items()}}
     return data
 
@@ -236,7 +239,7 @@ def _tried(made: Draft) -> Json:
     best: tuple[int, Json] | None = None
     for variant in _variants(made.data):
         data = _experiment(made, variant)
-        data["untestable"] = dict(trial(_task(made, data), seconds=TRIAL_SECONDS).untestable())
+        data["untestable"] = dict(trial(TaskOracle(_task(made, data), seed=SEED), seconds=TRIAL_SECONDS).untestable())
         lost = sum(gate in data["untestable"] for gate in ("CMP-01", "CMP-03", "EXC-01", "PRC-01"))
         if best is None or lost < best[0]:
             best = lost, data

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from kcbench.domain.observation import Observation, TensorRecord
 from kcbench.domain.probe import Probe
-from kcbench.domain.task import Task
 from kcbench.domain.verdict import FAIL, NOT_APPLICABLE, PASS, Verdict
 from kcbench.gates import Gate, JudgeContext, PlanContext, all_gates
 from kcbench.numerics.formats import decode, encode, format_of
@@ -80,17 +79,15 @@ class Findings:
         yield from ((gate, "there was no time to try it") for gate in self.unreached)
 
 
-def trial(task: Task, *, seconds: float, seed: str = "infer", gates: Sequence[str] = VALUE_GATES) -> Findings:
+def trial(oracle: TaskOracle, *, seconds: float, gates: Sequence[str] = VALUE_GATES) -> Findings:
     """Put the eager model and its mutants through the gates, in this process.
 
     Args:
-        task: The task with its contract.
+        oracle: Knows the task, with its contract.
         seconds: Processor time for all gates.
-        seed: Seed of the inputs.
         gates: Gates to try.
     """
-    oracle = TaskOracle(task, seed=seed)
-    plan = PlanContext(task.contract)
+    plan = PlanContext(oracle.task.contract)
     findings = Findings()
     end = time.thread_time() + seconds
     for gate in all_gates():
@@ -119,16 +116,15 @@ def trial(task: Task, *, seconds: float, seed: str = "infer", gates: Sequence[st
     return findings
 
 
-def refused_by_luck(task: Task, gates: Sequence[str], *, draws: int = 8) -> list[str]:
+def refused_by_luck(oracle: TaskOracle, gates: Sequence[str], *, draws: int = 8) -> list[str]:
     """Gates that would refuse the eager model itself when it draws other random numbers.
 
     Args:
-        task: A task whose model draws random numbers.
+        oracle: Knows the task, whose model draws random numbers.
         gates: Gates to try.
         draws: How many times.
     """
-    oracle = TaskOracle(task, seed="infer")
-    plan = PlanContext(task.contract)
+    plan = PlanContext(oracle.task.contract)
     found = []
     for gate in all_gates():
         if gate.id in gates:

@@ -54,18 +54,19 @@ class TaskOracle:
         """None where the model's own float64 twin stands in for a reference."""
         self._generator = Generator(task)
         self._lock = threading.RLock()
-        self._cache: dict[tuple[str, str], Any] = {}
+        self._cache: dict[tuple[str, ...], Any] = {}
 
     def _cached(self, kind: str, probe: Probe, make: Callable[[], T]) -> T:
-        body = probe.to_json()
-        del body["label"]
-        # Values do not depend on the world; whether eager copes with a memory layout does.
-        body["world"] = body["world"]["layouts"] if kind == "eager" else None
-        key = kind, json.dumps(body, sort_keys=True)
+        return self._kept((kind, probe.values), make)
+
+    def _kept(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
         with self._lock:
             if key not in self._cache:
                 self._cache[key] = make()
             return self._cache[key]  # type: ignore[no-any-return]
+
+    def remember(self, kind: str, probe: Probe, make: Callable[[], T]) -> T:
+        return self._kept((kind, probe.values, _layouts(probe)), make)
 
     # What a call is made of
 
@@ -75,12 +76,12 @@ class TaskOracle:
     def parameter_specs(self, probe: Probe) -> tuple[ParameterSpec, ...]:
         """Names, shapes and kinds of the model's parameters and buffers at the probe's sizes."""
         init = self.task.contract.init_args(probe.axes)
-        key = "specs", repr(init)
-        with self._lock:
-            if key not in self._cache:
-                state = self._construct(init).state_dict()
-                self._cache[key] = tuple(ParameterSpec(n, tuple(t.shape), t.is_floating_point()) for n, t in state.items())
-            return self._cache[key]  # type: ignore[no-any-return]
+
+        def make() -> tuple[ParameterSpec, ...]:
+            state = self._construct(init).state_dict()
+            return tuple(ParameterSpec(n, tuple(t.shape), t.is_floating_point()) for n, t in state.items())
+
+        return self._kept(("specs", repr(init)), make)
 
     def parameters(self, probe: Probe) -> dict[str, Tensor] | None:
         """Redrawn parameters by name; None where the probe keeps the constructed ones."""
@@ -188,7 +189,8 @@ class TaskOracle:
         return dataclasses.replace(found, sigma=sigma)
 
     def eager(self, probe: Probe) -> Observation:
-        return self._cached("eager", probe, lambda: self._run_eager(probe, 1))
+        # Whether the eager model copes with a memory layout depends on the layout.
+        return self._kept(("eager", probe.values, _layouts(probe)), lambda: self._run_eager(probe, 1))
 
     def steady(self, probe: Probe) -> bool:
         """Whether the eager model gives the same bytes in all of a probe's repeats, on the device where it runs.
@@ -282,3 +284,7 @@ class TaskOracle:
         regime = contract.precision if probe.dtype == "float32" else "ieee"
         found = estimate(run, regime=regime, store=probe.dtype, seed=seed)
         return dataclasses.replace(found, sigma=tuple(contract.noise_factor * sigma for sigma in found.sigma))
+
+
+def _layouts(probe: Probe) -> str:
+    return json.dumps(dict(probe.world.layouts), sort_keys=True)

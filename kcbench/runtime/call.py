@@ -92,8 +92,8 @@ class Limits:
     call_seconds: float = 30.0
     load_seconds: float = 60.0
     reserve_seconds: float = 150.0
-    """What calls and imports may take beyond that, all of them together: a kernel that tunes itself is slow at new shapes, and the
-    slower the more others work beside it; one that hangs uses it up but once."""
+    """What calls and imports may take beyond that, all of them together: a kernel that tunes itself is slow at new shapes, and
+    slower where others work beside it; one that hangs uses it up but once."""
     build_seconds: float = 300.0
     """Import, and first call, of a submission that builds an extension: a compiler needs minutes where others need a second."""
     total_seconds: float = 600.0

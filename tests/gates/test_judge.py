@@ -11,13 +11,15 @@ from kcbench.domain.contract import Gradient
 from kcbench.domain.observation import Alias, Launch, Observation, Raised
 from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS, REFERENCE_INVALID
 from kcbench.gates import JudgeContext, PlanContext, cmp02, gate_ids
-from kcbench.gates.compare import INVALID, check_exact, check_value
+from kcbench.gates.compare import INVALID, check_exact
+from kcbench.gates.value import check_value
 from kcbench.oracle.eager import record
 from kcbench.tasks import list_tasks
 
 
 @pytest.mark.parametrize("gate_id", gate_ids())
-@pytest.mark.parametrize("task_id", list_tasks())
+# The eager gated delta rule is judged with the red team: its noise takes too long to be estimated twice.
+@pytest.mark.parametrize("task_id", [task for task in list_tasks() if task != "level4/gated_delta_rule"])
 def test_no_gate_refuses_the_eager_model(judge, task_id, gate_id) -> None:
     verdict = judge(gate_id, task_id)
     assert verdict.status not in (FAIL, ERROR), verdict
@@ -280,14 +282,15 @@ def test_resources_ask_for_one_fitting_target_unless_one_is_named(judge) -> None
 
 def test_a_check_that_eager_fails_is_invalid(judge, oracles) -> None:
     """When the reference and eager disagree, nobody is refused."""
+    oracles.cache_clear()
     oracle = oracles("level1/relu")
-    gate_id = "CMP-01"
     real = oracle.truth
     try:
         oracle.truth = lambda probe: tuple(item + 1 for item in real(probe))  # type: ignore[method-assign]
-        assert judge(gate_id, "level1/relu", zeros).status == REFERENCE_INVALID
+        assert judge("CMP-01", "level1/relu", zeros).status == REFERENCE_INVALID
     finally:
-        oracle.truth = real  # type: ignore[method-assign]
+        # What it remembers follows from that truth.
+        oracles.cache_clear()
 
 
 class _EagerRaises:

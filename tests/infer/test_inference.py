@@ -14,6 +14,7 @@ from kcbench.errors import KcbenchError
 from kcbench.gates import gate_ids
 from kcbench.infer import CannotShrinkError, Inference, infer
 from kcbench.infer.selfcheck import VALUE_GATES, trial
+from kcbench.oracle.oracle import TaskOracle
 from tests.infer import problems
 from tests.infer.problems import forward, layers, problem
 
@@ -138,7 +139,7 @@ def test_a_model_with_smooth_draws_is_judged_by_its_spread() -> None:
 
 
 def test_a_gate_for_which_no_time_was_left_is_not_applied(inferences: Callable[[str], Inference]) -> None:
-    found = trial(inferences(problems.MATMUL).task, seconds=0.0)
+    found = trial(TaskOracle(inferences(problems.MATMUL).task, seed="infer"), seconds=0.0)
     assert not found.eager
     assert dict(found.untestable()) == dict.fromkeys(VALUE_GATES, "there was no time to try it")
 

@@ -16,6 +16,7 @@ from kcbench.gates import gate_ids
 from kcbench.infer import Inference
 from kcbench.infer.selfcheck import BLIND, VALUE_GATES, Findings, Mutant, mutants, trial
 from kcbench.oracle.eager import record
+from kcbench.oracle.oracle import TaskOracle
 from tests.infer import problems
 
 # Mutants
@@ -128,7 +129,7 @@ def test_what_is_taken_out(findings: Findings, expected: dict[str, str]) -> None
 def test_a_whole_contract_lets_eager_pass_and_kills_every_mutant(name: str, inferences: Callable[[str], Inference]) -> None:
     """Under another seed than the one that it was tried with."""
     task = inferences(problems.ALL[name]).task
-    found = trial(task, seconds=120.0, seed="another")
+    found = trial(TaskOracle(task, seed="another"), seconds=120.0)
     asked = [gate for gate, verdict in found.eager.items() if verdict.status != NOT_APPLICABLE]
     assert set(asked) >= {"CMP-01", "CMP-03", "PRC-01", "EXC-01"}
     assert [found.eager[gate].status for gate in asked] == [PASS] * len(asked)
@@ -137,7 +138,7 @@ def test_a_whole_contract_lets_eager_pass_and_kills_every_mutant(name: str, infe
 
 
 def test_a_constant_problem_cannot_be_tested(inferences: Callable[[str], Inference]) -> None:
-    found = trial(inferences(problems.CONSTANT).task, seconds=60.0, gates=("CMP-01", "PRC-01"))
+    found = trial(TaskOracle(inferences(problems.CONSTANT).task, seed="infer"), seconds=60.0, gates=("CMP-01", "PRC-01"))
     assert found.eager["CMP-01"].status == PASS
     assert BLIND not in found.killed.get("CMP-01", [])
     assert set(dict(found.untestable())) == {"CMP-01", "PRC-01"}
@@ -149,15 +150,15 @@ def test_a_loose_contract_lets_faults_through_and_says_so(inferences: Callable[[
 
     task = inferences(problems.SOFTMAX).task
     loose = dataclasses.replace(task, contract=dataclasses.replace(task.contract, noise_factor=1e6))
-    found = trial(loose, seconds=60.0, gates=("CMP-01",))
+    found = trial(TaskOracle(loose, seed="infer"), seconds=60.0, gates=("CMP-01",))
     assert "one part in a thousand off" in found.survived["CMP-01"]
     assert "it would let these faults through" in dict(found.untestable())["CMP-01"]
 
 
 def test_gates_that_are_not_reached_have_no_entry(inferences: Callable[[str], Inference]) -> None:
-    assert trial(inferences(problems.SUM).task, seconds=-1.0).eager == {}
+    assert trial(TaskOracle(inferences(problems.SUM).task, seed="infer"), seconds=-1.0).eager == {}
 
 
 def test_only_what_is_asked_is_tried(inferences: Callable[[str], Inference]) -> None:
-    found: Any = trial(inferences(problems.SUM).task, seconds=60.0, gates=("ORD-01",))
+    found: Any = trial(TaskOracle(inferences(problems.SUM).task, seed="infer"), seconds=60.0, gates=("ORD-01",))
     assert list(found.eager) == ["ORD-01"] and found.killed == {"ORD-01": ["another value for another order"]}
