@@ -45,4 +45,6 @@ def test_the_demo_is_judged_as_its_readme_says(results: dict[str, Result]) -> No
         result = results[name]
         assert result.status == "scored"
         assert not any(verdict.status == "ERROR" for verdict in result.verdicts), name
+        # All are Triton kernels, and compile for every target.
+        assert any(verdict.gate == "RES-02" and verdict.status == "PASS" for verdict in result.verdicts), name
         assert code in result.codes if code and name not in NEEDS_A_GPU else not result.codes, (name, code, result.codes)

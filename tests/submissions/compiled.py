@@ -1,6 +1,7 @@
-"""Run as a process of its own, without the interpreter: compiles what every submission launches for sm_90, and prints JSON.
+"""Run as a process of its own, without the interpreter: compiles the kernels whose faults need a GPU for sm_90, and prints JSON.
 
-The models run on the CPU at the gate sizes. Each launch is compiled for the types, constants and options it has, and not run.
+The models run on the CPU at the gate sizes. Each launch is compiled for the types, constants and options it has, and not run. It says
+whether the instruction is there that shows the fault.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.runtime.jit import JITFunction, mangle_type
 
-from tests.submissions.catalogue import ALL, FAULTY_ON_A_GPU
+from tests.submissions.catalogue import FAULTY_ON_A_GPU
 from tests.submissions.harness import Pair
 
 TARGET = GPUTarget("cuda", 90, 32)
 OPTIONS = ("num_warps", "num_stages")
-launches: list[dict[str, Any]] = []
+launches: list[bool] = []
 watched = ""
 
 
@@ -36,29 +37,20 @@ def compile_only(kernel: JITFunction, *args: Any, grid: Any, warmup: bool, **kwa
         if param.is_constexpr:
             constants[param.name] = value
     compiled = triton.compile(ASTSource(kernel, types, constants), target=TARGET, options=options)
-    launches.append(
-        {
-            "kernel": kernel.fn.__name__,
-            "shared": compiled.metadata.shared,
-            "watched": bool(watched) and watched in compiled.asm["ptx"],
-        }
-    )
+    launches.append(watched in compiled.asm["ptx"])
 
 
 def main() -> None:
     JITFunction.run = compile_only
     torch.set_num_threads(1)
     found: dict[str, Any] = {}
-    for identifier in ALL:
+    for identifier, (_, instruction) in FAULTY_ON_A_GPU.items():
         global watched
-        watched = FAULTY_ON_A_GPU.get(identifier, ("", ""))[1]
+        watched = instruction
         launches.clear()
         try:
             pair = Pair.of(identifier)
-            inputs = [value.requires_grad_(value.is_floating_point()) for value in pair.inputs()]
-            output = pair.models()[1](*inputs)
-            if output.requires_grad:
-                output.sum().backward()
+            pair.models()[1](*pair.inputs())
             found[identifier] = list(launches)
         except Exception:
             found[identifier] = traceback.format_exc(limit=-3)

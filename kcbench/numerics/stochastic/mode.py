@@ -102,9 +102,16 @@ class NoiseMode(_Mode):
             return self._cast(func, args, kwargs, storing)
         if storing:
             self._settle(args, kwargs)
-        if kind is Kind.EXACT or not self._rounds(plan, args, kwargs):
+        if kind is Kind.EXACT:
             return func(*args, **kwargs)
-        return self._round(plan, func, args, kwargs, storing)
+        empty, floating = False, plan.rule is not None and plan.rule.creates
+        for tensor in _tensors(args, kwargs):
+            empty = empty or not tensor.numel()
+            floating = floating or tensor.is_floating_point() or tensor.is_complex()
+        if not floating:
+            # Nothing to round.
+            return func(*args, **kwargs)
+        return self._round(plan, func, args, kwargs, storing, empty)
 
     def _carry(self, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], storing: bool) -> Any:
         if not storing:
@@ -132,11 +139,13 @@ class NoiseMode(_Mode):
             result.copy_(self.noise.jittered(result, 0.5 * unit / self.noise.precision.u))
         return result
 
-    def _round(self, plan: Plan, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], storing: bool) -> Any:
+    def _round(
+        self, plan: Plan, func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], storing: bool, empty: bool
+    ) -> Any:
         targets = [kwargs[name] for name in plan.out] or ([args[0]] if plan.inplace else [])
         inputs = {key: value for key, value in kwargs.items() if key not in plan.out} if plan.out else kwargs
         stores = None
-        if any(not t.numel() for t in _tensors(args, kwargs)):
+        if empty:
             # Rules need not know empty operands; what is left of such an operation, a scaled bias at most, is basic.
             result = plan.op(*args, **inputs)
             for tensor in _floating(result) if not targets else ():
@@ -188,12 +197,6 @@ class NoiseMode(_Mode):
         if storing:
             self._defer(result)
         return result
-
-    def _rounds(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether there is anything to round: a floating operand."""
-        if any(t.is_floating_point() or t.is_complex() for t in _tensors(args, kwargs)):
-            return True
-        return plan.rule is not None and plan.rule.creates
 
     def _recurse(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run a decomposition under the mode; nothing inside is stored in the storage dtype."""
