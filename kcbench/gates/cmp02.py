@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
+from kcbench.domain.contract import Gradient
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext
@@ -26,6 +27,7 @@ from kcbench.gates.compare import (
     refuse,
     where,
 )
+from kcbench.gates.sizes import class_sizes, elements, least_sizes, varying_axes, whole_tiles
 from kcbench.gates.value import check_value
 from kcbench.numerics.formats import decode, format_of
 from kcbench.numerics.stochastic import KAPPA, z_score
@@ -39,21 +41,46 @@ _DECLINES = re.compile(
 """What an exception says in which a kernel declines to be differentiated. Torch's own say "Backward" of a broken one, too."""
 
 
+PAST_A_TILE = 129
+WHOLE = (32, 16)
+GRADIENT_BUDGET = 1 << 14
+"""Most elements that an input may have where sizes are not the gate's: two evaluations and their noise belong to each."""
+
+
 def plan(ctx: PlanContext) -> list[Probe]:
-    """Two draws away from kinks, at unit scale and at three times unit scale."""
+    """Draws away from kinks: at unit scale and at three times unit scale; and at sizes that backward passes are wrong at.
+
+    These are the least ones, whole tiles, and each axis past a tile: a gradient that is summed over several programs is summed
+    by one only where everything is small.
+    """
     gradient = ctx.contract.gradient
     if gradient is None:
         return []
-    probes = []
-    for label, gain in (("gradient", 1.0), ("gradient x3", 3.0)):
-        inputs: dict[str, dict[str, Any]] = {}
-        for name in gradient.inputs:
-            item = ctx.contract.input(name)
-            if item.domain == "real":
-                inputs[name] = {"kind": "away", "kinks": list(gradient.kinks)} if gradient.kinks else {"kind": "normal"}
-                inputs[name]["gain"] = min(gain, item.max_scale)
-        probes.append(ctx.probe(label, inputs=inputs, stream=f"cmp02/{label}", gradient=True))
-    return probes
+    probes = [_probe(ctx, gradient, "gradient", {}), _probe(ctx, gradient, "gradient x3", {}, gain=3.0)]
+    least = least_sizes(ctx.contract)
+    sizes = {"all axes at their least": least}
+    for tile in WHOLE:
+        whole = whole_tiles(ctx.contract, tile)
+        if whole and elements(ctx, whole) <= GRADIENT_BUDGET:
+            sizes["whole tiles"] = whole
+            break
+    for name, axis in varying_axes(ctx.contract).items():
+        for size in class_sizes(axis, (PAST_A_TILE,))[-1:]:
+            sizes[f"{name}={size}"] = {**least, name: size}
+    for label, changed in sizes.items():
+        if changed and elements(ctx, changed) <= GRADIENT_BUDGET:
+            probes.append(_probe(ctx, gradient, f"gradient, {label}", changed))
+    return list({probe.id: probe for probe in probes}.values())
+
+
+def _probe(ctx: PlanContext, gradient: Gradient, label: str, sizes: Mapping[str, int], gain: float = 1.0) -> Probe:
+    inputs: dict[str, dict[str, Any]] = {}
+    for name in gradient.inputs:
+        item = ctx.contract.input(name)
+        if item.domain == "real":
+            inputs[name] = {"kind": "away", "kinks": list(gradient.kinks)} if gradient.kinks else {"kind": "normal"}
+            inputs[name]["gain"] = min(gain, item.max_scale)
+    return ctx.probe(label, axes=sizes, inputs=inputs, stream=f"cmp02/{label}", gradient=True)
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
@@ -99,7 +126,9 @@ def _check(ctx: JudgeContext, probe: Probe, required: bool) -> tuple[Check, str]
             probe, FAILED, "the output carries no gradient with respect to the inputs", True, math.inf, evidence
         ), "missing"
     truth = ctx.oracle.gradient_truth(probe)
-    missing = [name for name in wanted if name not in offered and bool(truth[name].count_nonzero())]
+    # What is not in the answer at all is a parameter that the kernel calls by another name, if it has it.
+    asked = [name for name in wanted if name in seen.gradients or name.startswith("input:")]
+    missing = [name for name in asked if name not in offered and bool(truth[name].count_nonzero())]
     if missing:
         evidence = {**where(probe), "kind": "missing-gradient", "gradients": missing}
         text = f"autograd gives no gradient for {missing[0]} although the output depends on it"

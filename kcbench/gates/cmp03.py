@@ -6,14 +6,14 @@ layout.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from kcbench.domain.contract import Axis
 from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs
 from kcbench.gates.compare import CRASH, FAILED, Check, conclude
+from kcbench.gates.sizes import BUDGET, budget, class_sizes, elements, least_sizes, whole_tiles
 from kcbench.gates.value import check_value
 
 TILES = (129, 127, 33, 32, 31, 2, 1)
@@ -23,10 +23,6 @@ WHOLE = (128, 64, 32, 16)
 LAYOUTS = ("transposed", "strided", "offset")
 IMAGE_RANKS = (4, 5)
 """Inputs with as many dimensions are also laid out with the channels last, a memory format of torch's."""
-BUDGET = 1 << 17
-"""Most elements that an input may have when an axis is stretched."""
-INTERPRETED_BUDGET = 1 << 15
-"""The same for Triton's interpreter, where an element costs a hundred times as much."""
 INTERPRETED_TILES = 1 << 14
 """Most elements there when all axes are whole tiles: of three axes, one may be a program of its own for each element."""
 
@@ -35,10 +31,10 @@ def plan(ctx: PlanContext) -> list[Probe]:
     """Each varying axis through its edges and around the benchmarked size; all whole tiles; all at their least; layouts."""
     contract = ctx.contract
     varying = {name: axis for name, axis in contract.axes.items() if axis.varies}
-    least = {name: _least(axis) for name, axis in varying.items()}
+    least = least_sizes(contract)
     tiles = INTERPRETED_TILES if ctx.interpreted else BUDGET
     probes = [probe for name, axis in varying.items() for probe in _edges(ctx, name, axis, least)]
-    whole = next((sizes for tile in WHOLE if (sizes := _whole(varying, tile)) and _elements(ctx, sizes) <= tiles), None)
+    whole = next((sizes for tile in WHOLE if (sizes := whole_tiles(contract, tile)) and elements(ctx, sizes) <= tiles), None)
     if whole is not None:
         probes.append(_sized(ctx, whole, label=f"whole tiles of {max(whole.values())}"))
     if len(least) > 1:
@@ -48,7 +44,7 @@ def plan(ctx: PlanContext) -> list[Probe]:
     legacy = {name: size for name, size in contract.legacy_sizes().items() if name in varying}
     full = {name: size for name, size in ctx.full_sizes.items() if name in varying and varying[name].admits(size)}
     for label, sizes in (("legacy sizes", legacy), ("benchmarked sizes", full)):
-        if sizes and _elements(ctx, sizes) <= _budget(ctx):
+        if sizes and elements(ctx, sizes) <= budget(ctx):
             probes.append(_sized(ctx, sizes, label=label))
     names = [name for name in float_inputs(contract) if contract.input(name).shape]
     images = [name for name in names if len(contract.input(name).shape) in IMAGE_RANKS]
@@ -61,41 +57,19 @@ def plan(ctx: PlanContext) -> list[Probe]:
     return list({probe.id: probe for probe in probes}.values())
 
 
-def _whole(varying: Mapping[str, Axis], tile: int) -> dict[str, int]:
-    """All axes that can be a whole tile at once: the sizes that a fast path without masks is written for."""
-    return {name: tile for name, axis in varying.items() if axis.admits(tile)}
-
-
 def _edges(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> Iterator[Probe]:
     """One axis through its edge sizes; the others at gate sizes, or at their least where the tensors would grow too large."""
-    sizes = [size for size in _sizes(axis, TILES) if size != axis.gate] + ([0] if axis.minimum == 0 else [])
+    sizes = [size for size in class_sizes(axis, TILES) if size != axis.gate] + ([0] if axis.minimum == 0 else [])
     for size in sizes:
         for others in ({}, least):
-            if _elements(ctx, {**others, name: size}) <= _budget(ctx):
+            if elements(ctx, {**others, name: size}) <= budget(ctx):
                 yield _sized(ctx, {**others, name: size})
                 break
-
-
-def _budget(ctx: PlanContext) -> int:
-    return INTERPRETED_BUDGET if ctx.interpreted else BUDGET
 
 
 def _sized(ctx: PlanContext, sizes: dict[str, int], label: str = "") -> Probe:
     label = label or ", ".join(f"{name}={size}" for name, size in sizes.items())
     return ctx.probe(label, axes=sizes, stream=f"cmp03/{label}")
-
-
-def _sizes(axis: Axis, wanted: Sequence[int]) -> list[int]:
-    if axis.values:
-        return [size for size in axis.values if size <= 256]
-    step = axis.multiple_of
-    snapped = dict.fromkeys(max(axis.minimum, math.ceil(size / step) * step) for size in wanted)
-    return [size for size in snapped if size > 0 and axis.admits(size)]
-
-
-def _least(axis: Axis) -> int:
-    sizes = _sizes(axis, (1,))
-    return sizes[0] if sizes else axis.gate
 
 
 def _tuned(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> list[int]:
@@ -106,17 +80,10 @@ def _tuned(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> li
     if reduced or not ctx.interpreted:
         tuned += [1024, ctx.full_sizes.get(name, 0)]
     for size in sorted(set(tuned), reverse=True):
-        pair = [
-            n for n in (size, size + axis.multiple_of) if axis.admits(n) and _elements(ctx, {**least, name: n}) <= _budget(ctx)
-        ]
+        pair = [n for n in (size, size + axis.multiple_of) if axis.admits(n) and elements(ctx, {**least, name: n}) <= budget(ctx)]
         if pair:
             return pair
     return []
-
-
-def _elements(ctx: PlanContext, sizes: dict[str, int]) -> int:
-    axes = ctx.contract.sizes(**sizes)
-    return max((math.prod(ctx.contract.shape(item, axes)) for item in ctx.contract.inputs), default=0)
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:

@@ -141,7 +141,11 @@ def diversity(desk: Bench, subject: Subject) -> None:
 
 
 def gradients(desk: Bench, subject: Subject) -> None:
-    probe = desk.gradient
+    for probe in desk.gradients:
+        gradient(desk, subject, probe)
+
+
+def gradient(desk: Bench, subject: Subject, probe: Probe) -> None:
     try:
         _, grads = desk.run(subject.model(probe), list(probe.inputs), probe.parameters, gradient=True)
     except RuntimeError as error:

@@ -196,8 +196,12 @@ def test_a_stale_copy_of_the_weights_shows(start: Start) -> None:
 
 def test_parameters_without_a_place_are_named(start: Start) -> None:
     parameters = {"weight": torch.ones(2, 4), "bias": torch.ones(3), "gamma": torch.ones(1)}
-    seen = start(file=LINEAR).call(ask(X, init=(2, 4), parameters=parameters))
+    session = start(file=LINEAR)
+    built = session.call(ask(X, init=(2, 4)))
+    seen = session.call(ask(X, init=(2, 4), parameters=parameters))
     assert seen.ok and seen.missing_parameters == ("bias", "gamma")
+    # The others stay what they were, too: half of them would make a model that nobody asked for.
+    assert value(seen.outputs[0]).equal(value(built.outputs[0]))
 
 
 def test_an_entry_that_is_a_function_has_no_parameters(start: Start) -> None:

@@ -152,17 +152,24 @@ class Runner:
         self._held.clear()
 
     def _load_parameters(self, instance: Instance, wanted: Mapping[str, str]) -> list[str]:
-        """Copy parameters in place where they changed; the names for which there is no place."""
+        """Copy parameters in place where they changed; the names for which there is no place.
+
+        Where a name has no place nothing is copied: a model with some of the values would be neither the one that was built nor
+        the one that was asked for.
+        """
         own = instance.tensors() if wanted else {}
-        missing = []
+        missing = [
+            name
+            for name, digest in wanted.items()
+            if (target := own.get(name)) is None or shape_of(target) != shape_of(self._parameters[digest])
+        ]
+        if missing:
+            return missing
         for name, digest in wanted.items():
-            source, target = self._parameters[digest], own.get(name)
-            if target is None or shape_of(target) != shape_of(source):
-                missing.append(name)
-            elif instance.loaded.get(name) != digest:
+            if instance.loaded.get(name) != digest:
                 try:
                     with grad_mode(False):
-                        copy_(target, source)
+                        copy_(own[name], self._parameters[digest])
                     instance.loaded[name] = digest
                 except Exception:
                     missing.append(name)

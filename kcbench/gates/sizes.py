@@ -1,0 +1,49 @@
+"""Sizes of a contract's shape class that more than one gate asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from kcbench.domain.contract import Axis, Contract
+from kcbench.gates.base import PlanContext
+
+BUDGET = 1 << 17
+"""Most elements that an input may have when an axis is stretched."""
+INTERPRETED_BUDGET = 1 << 15
+"""The same for Triton's interpreter, where an element costs a hundred times as much."""
+
+
+def budget(ctx: PlanContext) -> int:
+    """Most elements that an input may have where kernels run."""
+    return INTERPRETED_BUDGET if ctx.interpreted else BUDGET
+
+
+def elements(ctx: PlanContext, sizes: Mapping[str, int]) -> int:
+    """Elements of the largest input, with some axes at other sizes than the gate's."""
+    axes = ctx.contract.sizes(**sizes)
+    return max((math.prod(ctx.contract.shape(item, axes)) for item in ctx.contract.inputs), default=0)
+
+
+def varying_axes(contract: Contract) -> dict[str, Axis]:
+    """The axes that may have several sizes."""
+    return {name: axis for name, axis in contract.axes.items() if axis.varies}
+
+
+def class_sizes(axis: Axis, wanted: Sequence[int]) -> list[int]:
+    """Sizes of an axis's class: those that are listed, or the nearest ones from above to those wanted; none is zero."""
+    if axis.values:
+        return [size for size in axis.values if size <= 256]
+    step = axis.multiple_of
+    snapped = dict.fromkeys(max(axis.minimum, math.ceil(size / step) * step) for size in wanted)
+    return [size for size in snapped if size > 0 and axis.admits(size)]
+
+
+def least_sizes(contract: Contract) -> dict[str, int]:
+    """Every varying axis at its least size."""
+    return {name: next(iter(class_sizes(axis, (1,))), axis.gate) for name, axis in varying_axes(contract).items()}
+
+
+def whole_tiles(contract: Contract, tile: int) -> dict[str, int]:
+    """All axes that can be a whole tile at once: the sizes that a fast path without masks is written for."""
+    return {name: tile for name, axis in varying_axes(contract).items() if axis.admits(tile)}
