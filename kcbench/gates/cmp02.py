@@ -27,7 +27,7 @@ from kcbench.gates.compare import (
     refuse,
     where,
 )
-from kcbench.gates.sizes import class_sizes, elements, least_sizes, varying_axes, whole_tiles
+from kcbench.gates.sizes import class_sizes, elements, least_sizes, stretched, varying_axes, whole_tiles
 from kcbench.gates.value import check_value
 from kcbench.numerics.formats import decode, format_of
 from kcbench.numerics.stochastic import KAPPA, z_score
@@ -42,8 +42,7 @@ _DECLINES = re.compile(
 
 
 PAST_A_TILE = 129
-WHOLE = (32, 16)
-GRADIENT_BUDGET = 1 << 14
+GRADIENT_BUDGET = 1 << 15
 """Most elements that an input may have where sizes are not the gate's: two evaluations and their noise belong to each."""
 
 
@@ -51,22 +50,17 @@ def plan(ctx: PlanContext) -> list[Probe]:
     """Draws away from kinks: at unit scale and at three times unit scale; and at sizes that backward passes are wrong at.
 
     These are the least ones, whole tiles, and each axis past a tile: a gradient that is summed over several programs is summed
-    by one only where everything is small.
+    by one only where everything is small. CMP-03 asks for the same sizes.
     """
     gradient = ctx.contract.gradient
     if gradient is None:
         return []
     probes = [_probe(ctx, gradient, "gradient", {}), _probe(ctx, gradient, "gradient x3", {}, gain=3.0)]
-    least = least_sizes(ctx.contract)
-    sizes = {"all axes at their least": least}
-    for tile in WHOLE:
-        whole = whole_tiles(ctx.contract, tile)
-        if whole and elements(ctx, whole) <= GRADIENT_BUDGET:
-            sizes["whole tiles"] = whole
-            break
+    sizes = {"all axes at their least": least_sizes(ctx.contract), "whole tiles": whole_tiles(ctx)}
     for name, axis in varying_axes(ctx.contract).items():
         for size in class_sizes(axis, (PAST_A_TILE,))[-1:]:
-            sizes[f"{name}={size}"] = {**least, name: size}
+            if size > axis.gate:
+                sizes[f"{name}={size}"] = stretched(ctx, name, size)
     for label, changed in sizes.items():
         if changed and elements(ctx, changed) <= GRADIENT_BUDGET:
             probes.append(_probe(ctx, gradient, f"gradient, {label}", changed))

@@ -13,29 +13,24 @@ from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs
 from kcbench.gates.compare import CRASH, FAILED, Check, conclude
-from kcbench.gates.sizes import BUDGET, budget, class_sizes, elements, least_sizes, whole_tiles
+from kcbench.gates.sizes import budget, class_sizes, elements, least_sizes, stretched, varying_axes, whole_tiles
 from kcbench.gates.value import check_value
 
-TILES = (129, 127, 33, 32, 31, 2, 1)
+EDGES = (129, 127, 33, 32, 31, 2, 1)
 """The neighbourhood of the common tile edges, two and one; falling, so that a workspace kept from a larger call shows."""
-WHOLE = (128, 64, 32, 16)
-"""Tiles that all axes fill at once, the largest that is affordable."""
 LAYOUTS = ("transposed", "strided", "offset")
 IMAGE_RANKS = (4, 5)
 """Inputs with as many dimensions are also laid out with the channels last, a memory format of torch's."""
-INTERPRETED_TILES = 1 << 14
-"""Most elements there when all axes are whole tiles: of three axes, one may be a program of its own for each element."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
     """Each varying axis through its edges and around the benchmarked size; all whole tiles; all at their least; layouts."""
     contract = ctx.contract
-    varying = {name: axis for name, axis in contract.axes.items() if axis.varies}
+    varying = varying_axes(contract)
     least = least_sizes(contract)
-    tiles = INTERPRETED_TILES if ctx.interpreted else BUDGET
-    probes = [probe for name, axis in varying.items() for probe in _edges(ctx, name, axis, least)]
-    whole = next((sizes for tile in WHOLE if (sizes := whole_tiles(contract, tile)) and elements(ctx, sizes) <= tiles), None)
-    if whole is not None:
+    probes = [probe for name, axis in varying.items() for probe in _edges(ctx, name, axis)]
+    whole = whole_tiles(ctx)
+    if whole:
         probes.append(_sized(ctx, whole, label=f"whole tiles of {max(whole.values())}"))
     if len(least) > 1:
         probes.append(_sized(ctx, least, label="all axes at their least"))
@@ -57,14 +52,12 @@ def plan(ctx: PlanContext) -> list[Probe]:
     return list({probe.id: probe for probe in probes}.values())
 
 
-def _edges(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> Iterator[Probe]:
-    """One axis through its edge sizes; the others at gate sizes, or at their least where the tensors would grow too large."""
-    sizes = [size for size in class_sizes(axis, TILES) if size != axis.gate] + ([0] if axis.minimum == 0 else [])
-    for size in sizes:
-        for others in ({}, least):
-            if elements(ctx, {**others, name: size}) <= budget(ctx):
-                yield _sized(ctx, {**others, name: size})
-                break
+def _edges(ctx: PlanContext, name: str, axis: Axis) -> Iterator[Probe]:
+    """One axis through its edge sizes."""
+    for size in [size for size in class_sizes(axis, EDGES) if size != axis.gate] + ([0] if axis.minimum == 0 else []):
+        sizes = stretched(ctx, name, size)
+        if sizes:
+            yield _sized(ctx, sizes)
 
 
 def _sized(ctx: PlanContext, sizes: dict[str, int], label: str = "") -> Probe:

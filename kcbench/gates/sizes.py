@@ -12,6 +12,10 @@ BUDGET = 1 << 17
 """Most elements that an input may have when an axis is stretched."""
 INTERPRETED_BUDGET = 1 << 15
 """The same for Triton's interpreter, where an element costs a hundred times as much."""
+TILES = (128, 64, 32, 16)
+"""Tiles that all axes may fill at once."""
+INTERPRETED_TILES = 1 << 14
+"""Most elements there when all axes are whole tiles: of three axes, one may be a program of its own for each element."""
 
 
 def budget(ctx: PlanContext) -> int:
@@ -44,6 +48,26 @@ def least_sizes(contract: Contract) -> dict[str, int]:
     return {name: next(iter(class_sizes(axis, (1,))), axis.gate) for name, axis in varying_axes(contract).items()}
 
 
-def whole_tiles(contract: Contract, tile: int) -> dict[str, int]:
-    """All axes that can be a whole tile at once: the sizes that a fast path without masks is written for."""
-    return {name: tile for name, axis in varying_axes(contract).items() if axis.admits(tile)}
+def whole_tiles(ctx: PlanContext) -> dict[str, int]:
+    """All axes that can be a whole tile at once, the largest that is affordable: what a fast path without masks is written for.
+
+    Empty where no axis can.
+    """
+    most = INTERPRETED_TILES if ctx.interpreted else BUDGET
+    for tile in TILES:
+        whole = {name: tile for name, axis in varying_axes(ctx.contract).items() if axis.admits(tile)}
+        if whole and elements(ctx, whole) <= most:
+            return whole
+    return {}
+
+
+def stretched(ctx: PlanContext, name: str, size: int) -> dict[str, int]:
+    """One axis at a size: the others at gate sizes, or at their least where the tensors would grow too large.
+
+    Empty where they would all the same. For an inferred contract it has been tried that these sizes go together.
+    """
+    for others in ({}, least_sizes(ctx.contract)):
+        sizes = {**others, name: size}
+        if elements(ctx, sizes) <= budget(ctx):
+            return sizes
+    return {}

@@ -227,7 +227,10 @@ class TaskOracle:
         gradient = self.task.contract.gradient
         if gradient is None:
             return ()
-        return (*(f"input:{name}" for name in gradient.inputs), *(f"parameter:{name}" for name in gradient.parameters))
+        # How many parameters there are can depend on a size, such as the number of layers.
+        here = {spec.name for spec in self.parameter_specs(probe)} if gradient.parameters else set()
+        names = [name for name in gradient.parameters if name in here]
+        return (*(f"input:{name}" for name in gradient.inputs), *(f"parameter:{name}" for name in names))
 
     def gradient_truth(self, probe: Probe) -> dict[str, Tensor]:
         return self._cached("gradient truth", probe, lambda: self._gradient_truth(probe))

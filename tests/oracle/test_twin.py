@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import pytest
 import torch
 
+from kcbench.gates import PlanContext
 from kcbench.numerics.formats import decode
 from kcbench.oracle.oracle import TaskOracle
 from kcbench.oracle.twin import Factories, widened
@@ -152,3 +154,22 @@ def test_an_operand_without_a_path_has_a_gradient_of_zero() -> None:
     oracle, probe = asked({"forward": "return x * self.weight.detach()", "init": WEIGHT, **WEIGHTED}, gradient=True)
     assert not bool(oracle.gradient_truth(probe)["parameter:weight"].any())
     assert oracle.eager(probe).gradients["parameter:weight"] is None
+
+
+def test_parameters_that_are_not_there_at_a_size_are_not_asked_for() -> None:
+    task = made(
+        "for weight in self.weights: x = x * weight\nreturn x",
+        init="self.weights = nn.ParameterList(torch.ones(5) for _ in range(layers))",
+        axes={"rows": {"gate": 3, "legacy": 6}, "layers": {"gate": 2, "legacy": 2}},
+        described=[{"name": "x", "shape": ["rows", 5]}],
+        parameters={"weights.0": {"kind": "normal"}, "weights.1": {"kind": "normal"}},
+        gradient={"inputs": ["x"], "parameters": ["weights.0", "weights.1"]},
+    )
+    code = task.code.replace("def __init__(self):", "def __init__(self, layers):")
+    contract = dataclasses.replace(task.contract, init=({"axis": "layers"},))
+    oracle = TaskOracle(dataclasses.replace(task, code=code, contract=contract), seed="twin")
+    for layers in (2, 1):
+        probe = PlanContext(contract).probe("layers", axes={"layers": layers}, gradient=True)
+        names = {"input:x", *(f"parameter:weights.{index}" for index in range(layers))}
+        assert set(oracle.gradient_names(probe)) == set(oracle.gradient_truth(probe)) == names
+        assert oracle.eager(probe).gradient_status == "ok"

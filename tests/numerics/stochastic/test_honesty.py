@@ -5,7 +5,8 @@ Numbers at the sizes used here; the full study behind the constants is described
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -131,15 +132,28 @@ def test_tf32(k: int, positive: bool) -> None:
     ("store", "regime"), [("float32", "ieee"), ("float32", "tf32"), ("bfloat16", "ieee"), ("float16", "ieee")]
 )
 @pytest.mark.parametrize("name", CASES)
-def test_eager_on_a_gpu(name: str, store: str, regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eager_on_a_gpu(name: str, store: str, regime: str) -> None:
     if name == "cumsum" and store != "float32":
         pytest.skip("eager carries the running sum in 16 bit")
-    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", regime == "tf32")
-    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", regime == "tf32")
     case = CASES[name]
-    for seed in SEEDS:
-        result, x = judge(case, seed, store, regime)
-        assert worst(case.model(*(t.cuda() for t in x)).cpu(), result, store) <= KAPPA
+    with tf32(regime == "tf32"):
+        for seed in SEEDS:
+            result, x = judge(case, seed, store, regime)
+            assert worst(case.model(*(t.cuda() for t in x)).cpu(), result, store) <= KAPPA
+
+
+@contextlib.contextmanager
+def tf32(allowed: bool) -> Iterator[None]:
+    """Torch keeps these switches behind ``__getattr__``, where pytest's monkeypatch does not find them to put them back."""
+    switches = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    before = [switch.allow_tf32 for switch in switches]
+    for switch in switches:
+        switch.allow_tf32 = allowed
+    try:
+        yield
+    finally:
+        for switch, value in zip(switches, before, strict=True):
+            switch.allow_tf32 = value
 
 
 # Gradients
