@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import os
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +21,13 @@ class Device(StrEnum):
     auto = "auto"
     cpu = "cpu"
     cuda = "cuda"
+
+
+class Language(StrEnum):
+    """What a kernel is written in."""
+
+    torch = "torch"
+    triton = "triton"
 
 
 class Bounds(StrEnum):
@@ -46,6 +54,17 @@ def require_torch() -> None:
     """Raise MissingExtraError where kernels cannot be run."""
     if importlib.util.find_spec("torch") is None:
         raise MissingExtraError("torch", "eval")
+
+
+def require_triton() -> None:
+    """Raise MissingExtraError where Triton kernels cannot be run."""
+    if importlib.util.find_spec("triton") is None:
+        raise MissingExtraError("triton", "triton")
+
+
+def count_jobs(wanted: int | None) -> int:
+    """How much to do at the same time: as was said, or as there are cores, at most four."""
+    return wanted or min(len(os.sched_getaffinity(0)), 4)
 
 
 def split_names(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:

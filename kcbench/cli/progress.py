@@ -21,6 +21,8 @@ class _Shown:
     """What is shown by a bar, while it is used with ``with``."""
 
     _bar: Progress | None
+    _console: Console
+    _quiet: bool
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -31,6 +33,11 @@ class _Shown:
         if self._bar is not None:
             self._bar.stop()
         sys.stderr.flush()
+
+    def note(self, line: str) -> None:
+        """Print a line between the others."""
+        if not self._quiet:
+            self._console.print(Text(line), soft_wrap=self._bar is None)
 
 
 class RunProgress(_Shown):
@@ -63,11 +70,6 @@ class RunProgress(_Shown):
         if self._bar is not None:
             self._bar.update(self._task, completed=self.finished, description=_plain(", ".join(self._running)))
 
-    def note(self, line: str) -> None:
-        """Print a line between the others."""
-        if not self._quiet:
-            self._console.print(Text(line), soft_wrap=self._bar is None)
-
     def _tell(self, name: str, result: Result) -> None:
         seconds = result.timings.get("total")
         clock = f" {seconds:.1f} s" if seconds is not None and self._bar is None else ""
@@ -91,7 +93,7 @@ def brief(result: Result) -> str:
 
 
 class StepProgress(_Shown):
-    """Shows work that is done before submissions are scored, one step for each item. Use it with ``with``.
+    """Shows work that is done in steps, one for each item. Use it with ``with``.
 
     Args:
         total: Steps.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shlex
 import signal
 import sys
@@ -17,7 +16,7 @@ import typer
 
 from kcbench import __version__
 from kcbench.cli.exits import INTERRUPTED
-from kcbench.cli.options import split_names
+from kcbench.cli.options import count_jobs, split_names
 from kcbench.cli.progress import RunProgress
 from kcbench.errors import KcbenchError
 
@@ -84,7 +83,7 @@ def make_options(
     return Options(
         seed=seed,
         device=found,
-        jobs=jobs or min(len(os.sched_getaffinity(0)), 4),
+        jobs=count_jobs(jobs),
         bounds=bounds,
         gates=gates,
         legacy=LEGACY if legacy is None else legacy,
@@ -130,7 +129,7 @@ def score(
             progress(event)
 
         try:
-            with _graceful(stop, progress):
+            with graceful(stop, progress.note):
                 results = run(todo, options, tasks=dict(tasks), on_event=on_event, stop=stop)
         except KeyboardInterrupt:
             stop.set()
@@ -144,14 +143,19 @@ def score(
 
 
 @contextmanager
-def _graceful(stop: threading.Event, progress: RunProgress) -> Iterator[None]:
-    """Let Ctrl-C set ``stop`` once, and raise KeyboardInterrupt after that."""
+def graceful(stop: threading.Event, note: Callable[[str], None]) -> Iterator[None]:
+    """Let Ctrl-C set ``stop`` once, and raise KeyboardInterrupt after that.
+
+    Args:
+        stop: Tells whoever works to begin nothing more.
+        note: Shows a line.
+    """
 
     def handle(_number: int, _frame: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        progress.note("stopping when the kernels that are running are done; press Ctrl-C again to stop them")
+        note("stopping when the kernels that are running are done; press Ctrl-C again to stop them")
 
     before = signal.signal(signal.SIGINT, handle)
     try:

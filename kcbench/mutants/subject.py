@@ -20,8 +20,8 @@ class Subject:
     """Below the red team's ``honest/``, or ``<task>/model`` for the task's own model."""
     task: Task
     source: str
-    interpreted: bool
-    """It is a Triton kernel."""
+    language: str
+    """``torch`` or ``triton``."""
 
 
 def subjects(tasks: Iterable[str] = ()) -> Iterator[Subject]:
@@ -36,11 +36,11 @@ def subjects(tasks: Iterable[str] = ()) -> Iterator[Subject]:
     entries = [entry for entry in load_catalog() if not entry.broken]
     for name in tuple(tasks) or list_tasks():
         task = load_task(name)
-        yield Subject(f"{name}/model", task, as_kernel(task.code), False)
+        yield Subject(f"{name}/model", task, as_kernel(task.code), "torch")
         for entry in entries:
             if entry.task == name:
                 identifier = f"{name}/{entry.path.stem}"
-                yield Subject(identifier, task, entry.source, entry.submission().language == "triton")
+                yield Subject(identifier, task, entry.source, entry.submission().language)
 
 
 def as_kernel(code: str) -> str:

@@ -20,17 +20,19 @@ from torch import Tensor
 from kcbench.domain.observation import Observation
 from kcbench.domain.task import Task
 from kcbench.engine.calls import build_call, plan_context
-from kcbench.gates import PlanContext
 from kcbench.mutants.trials import Trial, base_trials, directed_trials
 from kcbench.numerics.formats import classes, decode, format_of, round_to
 from kcbench.oracle.oracle import TaskOracle
-from kcbench.study import LocalSession
+from kcbench.runtime import WorkerSession
+from kcbench.study import HERE, Place
 
 FACTOR = 16.0
 """How many times further than allowed an error must be."""
 TRIALS = 36
 INTERPRETED_TRIALS = 18
+DIED = "died"
 _FINITE, _NAN = 0, 1
+_ENDED = ("crashed", "timeout", "memory")
 _DECLINES = ("NotImplementedError", "TypeError", "ValueError", "AssertionError", "RuntimeError")
 
 
@@ -67,12 +69,13 @@ class Bench:
         source: The honest kernel's text.
         task: Its task.
         oracle: The task's oracle; the trials follow from its seed.
-        interpreted: It is a Triton kernel.
+        interpreted: It is a Triton kernel, for the interpreter.
+        place: Where it and its mutants run.
     """
 
-    def __init__(self, source: str, task: Task, oracle: TaskOracle, *, interpreted: bool = False) -> None:
-        self.source, self.task, self.oracle, self.interpreted = source, task, oracle, interpreted
-        self.context = self._context(source)
+    def __init__(self, source: str, task: Task, oracle: TaskOracle, *, interpreted: bool = False, place: Place = HERE) -> None:
+        self.source, self.task, self.oracle, self.interpreted, self.place = source, task, oracle, interpreted, place
+        self.context = plan_context(task, device=place.device, interpreted=interpreted, redraw=True)
         count = INTERPRETED_TRIALS if interpreted else TRIALS
         self.trials = base_trials(self.context, seed=oracle.seed, count=count)
         start = time.process_time()
@@ -81,18 +84,15 @@ class Bench:
         self.seconds = time.process_time() - start
         """Processor time that the trials took with the honest kernel, what the oracle had to find out included."""
 
-    def session(self, source: str) -> LocalSession:
+    def session(self, source: str) -> WorkerSession:
         """A session for a kernel of this kind."""
-        return LocalSession(source, interpret=self.interpreted)
+        return self.place.open(source, interpreted=self.interpreted)
 
-    def call(self, session: LocalSession, trial: Trial) -> Observation:
+    def call(self, session: WorkerSession, trial: Trial) -> Observation:
         """What a kernel shows in a trial."""
         return session.call(build_call(self.oracle, trial.probe))
 
-    def _context(self, source: str) -> PlanContext:
-        return plan_context(self.task, device="cpu", interpreted=self.interpreted, redraw=True)
-
-    def _usable(self, trial: Trial, session: LocalSession) -> Observation | None:
+    def _usable(self, trial: Trial, session: WorkerSession) -> Observation | None:
         """What the honest kernel shows; None where it or eager gives no answer, so that a mutant owes none."""
         if not self.oracle.eager(trial.probe).ok:
             return None
@@ -131,7 +131,7 @@ class Bench:
                 raise NotRunnableError("it raises in every call")
             return raised
 
-    def _all_trials(self, mutant: str, control: LocalSession) -> Iterator[tuple[Trial, Observation]]:
+    def _all_trials(self, mutant: str, control: WorkerSession) -> Iterator[tuple[Trial, Observation]]:
         for trial, honest in zip(self.trials, self.honest, strict=True):
             if honest is not None:
                 yield trial, honest
@@ -143,6 +143,8 @@ class Bench:
 
     def _compare(self, trial: Trial, honest: Observation, seen: Observation) -> Witness | None:
         eager = self.oracle.eager(trial.probe)
+        if seen.status in _ENDED:
+            return _witness(trial, DIED, seen.detail)
         if not seen.ok:
             declined = seen.raised is not None and seen.raised.type in _DECLINES
             if declined and trial.probe.dtype != self.context.dtype:

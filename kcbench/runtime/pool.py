@@ -14,7 +14,8 @@ from typing import Self
 
 from kcbench.errors import KcbenchError
 from kcbench.runtime.call import Limits
-from kcbench.runtime.forkserver import ForkServer
+from kcbench.runtime.forkserver import ForkServer, ServerDiedError
+from kcbench.runtime.line import Line
 from kcbench.runtime.session import WorkerSession
 from kcbench.runtime.site import Site
 
@@ -39,6 +40,17 @@ class Slot:
             self._servers[False].launch()
         server.start()
         return server
+
+    def open_line(self, interpret: bool, folder: Path, *, device: str, limits: Limits, build_jobs: int) -> Line:
+        """Fork a worker, as :meth:`Line.open` does; from a new fork server where the old one turns out to be of no use.
+
+        Raises:
+            ServerDiedError: The new one is gone too.
+        """
+        try:
+            return Line.open(self.server(interpret), folder, device=device, limits=limits, build_jobs=build_jobs)
+        except ServerDiedError:
+            return Line.open(self.server(interpret), folder, device=device, limits=limits, build_jobs=build_jobs)
 
     def close(self) -> None:
         for server in self._servers.values():
@@ -100,6 +112,12 @@ class WorkerPool:
         Raises:
             RuntimeError: The pool is closed.
         """
+        allowed = limits or self.limits
+
+        def open_line(mode: bool, device: str) -> Line:
+            slot = self._slot(session, trusted=trusted)
+            return slot.open_line(mode, folder, device=device, limits=allowed, build_jobs=self._site.build_jobs)
+
         with self._lock:
             if self._closed:
                 raise RuntimeError("the pool is closed")
@@ -112,9 +130,9 @@ class WorkerPool:
                 interpret=interpret,
                 builds=builds,
                 site=self._site,
-                limits=limits or self.limits,
+                limits=allowed,
                 folder=folder,
-                server=lambda mode: self._slot(session, trusted=trusted).server(mode),
+                open_line=open_line,
                 release=lambda: self._take_back(session),
             )
             self._open[session] = None

@@ -21,7 +21,7 @@ from kcbench.domain.observation import Launch, Observation, Raised
 from kcbench.runtime import decode, tensors
 from kcbench.runtime.call import Call, Limits, LoadReport, TensorArg
 from kcbench.runtime.compiler import Compiler, launch_key
-from kcbench.runtime.forkserver import ForkServer, ServerDiedError
+from kcbench.runtime.forkserver import ServerDiedError
 from kcbench.runtime.line import BROKE, Failure, Line
 from kcbench.runtime.site import Site
 from kcbench.runtime.worker import build, frames
@@ -31,8 +31,8 @@ KEPT_PARAMETERS = 512 << 20
 
 T = TypeVar("T")
 
-Server = Callable[[bool], ForkServer]
-"""Hands out the running fork server for interpreted (True) or compiled (False) mode."""
+OpenLine = Callable[[bool, str], Line]
+"""Starts a worker for interpreted (True) or compiled (False) mode on a device; raises ServerDiedError where that fails."""
 
 
 class WorkerSession:
@@ -51,12 +51,12 @@ class WorkerSession:
         site: Site,
         limits: Limits,
         folder: Path,
-        server: Server,
+        open_line: OpenLine,
         release: Callable[[], None],
     ) -> None:
         self._source, self._entry, self._interpret, self._builds = source, entry, interpret, builds
         self._site, self._limits, self._folder = site, limits, folder
-        self._server_for, self._release = server, release
+        self._open_line, self._release = open_line, release
         self._line: Line | None = None
         self._report: LoadReport | None = None
         self._restarts = 0
@@ -129,17 +129,6 @@ class WorkerSession:
             return raised
         found = build.first_error(self.log)
         return dataclasses.replace(raised, message=f"{raised.message}: {found}") if found else raised
-
-    def _open_line(self, interpret: bool, device: str) -> Line:
-        """Fork a worker; from a new fork server where the old one turns out to be of no use."""
-        try:
-            return self._fork(interpret, device)
-        except ServerDiedError:
-            return self._fork(interpret, device)
-
-    def _fork(self, interpret: bool, device: str) -> Line:
-        server, jobs = self._server_for(interpret), self._site.build_jobs
-        return Line.open(server, self._folder, device=device, limits=self._limits, build_jobs=jobs)
 
     def _load_request(self, *, prepare: bool) -> dict[str, Any]:
         return {"op": "load", "source": self._source, "entry": self._entry, "name": self._name, "prepare": prepare}

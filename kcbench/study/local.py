@@ -19,7 +19,6 @@ import torch
 
 from kcbench.errors import KcbenchError
 from kcbench.runtime import Limits, WorkerSession
-from kcbench.runtime.forkserver import ForkServer
 from kcbench.runtime.line import Failure, Line
 from kcbench.runtime.site import Site
 from kcbench.runtime.worker import frames, module, process
@@ -48,6 +47,7 @@ class LocalSession(WorkerSession):
         if interpret:
             _choose_interpreter()
         _keep_freed_memory()
+        folder = Path(tempfile.mkdtemp(prefix="kcbench-local-"))
         super().__init__(
             source,
             entry=entry,
@@ -55,13 +55,10 @@ class LocalSession(WorkerSession):
             builds=False,
             site=_SITE,
             limits=Limits(total_seconds=float("inf")),
-            folder=Path(tempfile.mkdtemp(prefix="kcbench-local-")),
-            server=_no_server,
+            folder=folder,
+            open_line=lambda mode, _device: _LocalLine(folder, mode),
             release=lambda: None,
         )
-
-    def _open_line(self, interpret: bool, device: str) -> Line:
-        return _LocalLine(self._folder, interpret)
 
 
 class _LocalLine(Line):
@@ -158,7 +155,3 @@ def _keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(process.M_MMAP_THRESHOLD, 32 << 20)
         mallopt(process.M_TRIM_THRESHOLD, 1 << 30)
-
-
-def _no_server(interpret: bool) -> ForkServer:
-    raise NotImplementedError("a local session has no worker process")

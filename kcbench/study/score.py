@@ -1,4 +1,4 @@
-"""Scoring a kernel of our own in this process: the engine's survey, plan, observations and verdicts, without workers."""
+"""Scoring a kernel of our own in one session: the engine's survey, plan, observations and verdicts, and nothing beside them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kcbench.engine.score import judge_gate
 from kcbench.errors import KcbenchError
 from kcbench.gates import Gate, JudgeContext, PlanContext, all_gates
 from kcbench.oracle.oracle import TaskOracle
+from kcbench.runtime import WorkerSession
 from kcbench.study.local import LocalSession
 
 
@@ -26,14 +27,42 @@ def score_here(
     interpreted: bool = False,
     until_refused: bool = False,
 ) -> tuple[Verdict, ...]:
-    """Put a kernel through the gates in this process.
-
-    Nothing is compiled, so that RES-02 never applies.
+    """Put a kernel through the gates in this process, on the CPU; see :func:`score_session`.
 
     Args:
         source: The kernel's source text.
         task: Its task.
         oracle: The task's oracle; the inputs follow from its seed.
+        gates: Ids of the gates to judge, the guard's included; all if not given.
+        interpreted: It is a Triton kernel, for the interpreter.
+        until_refused: Stop at the first gate that fails. Its verdict is then the last one.
+
+    Raises:
+        KcbenchError: The kernel cannot be loaded.
+    """
+    with LocalSession(source, interpret=interpreted) as session:
+        return score_session(session, task, oracle, gates=gates, interpreted=interpreted, until_refused=until_refused)
+
+
+def score_session(
+    session: WorkerSession,
+    task: Task,
+    oracle: TaskOracle,
+    *,
+    device: str = "cpu",
+    gates: Sequence[str] | None = None,
+    interpreted: bool = False,
+    until_refused: bool = False,
+) -> tuple[Verdict, ...]:
+    """Put the kernel of a session through the gates.
+
+    Nothing is compiled for other targets, so that RES-02 never applies.
+
+    Args:
+        session: A session for the kernel, in which no call was made yet.
+        task: Its task.
+        oracle: The task's oracle; the inputs follow from its seed.
+        device: Where the session runs it: ``cpu`` or ``cuda``.
         gates: Ids of the gates to judge, the guard's included; all if not given.
         interpreted: It is a Triton kernel, for the interpreter.
         until_refused: Stop at the first gate that fails. Its verdict is then the last one.
@@ -45,21 +74,21 @@ def score_here(
         KcbenchError: The kernel cannot be loaded.
     """
     chosen = [gate for gate in all_gates() if gates is None or gate.id in gates]
-    with LocalSession(source, interpret=interpreted) as session:
-        loaded = session.load()
-        if not loaded.ok:
-            why = loaded.raised.message if loaded.raised is not None else loaded.detail
-            raise KcbenchError(f"the kernel does not load: {why}")
-        run = _Run(session, task, oracle, chosen, interpreted)
-        return run.until_refused() if until_refused else run.verdicts()
+    loaded = session.load()
+    if not loaded.ok:
+        why = loaded.raised.message if loaded.raised is not None else loaded.detail
+        raise KcbenchError(f"the kernel does not load: {why}")
+    context = plan_context(task, device=device, interpreted=interpreted, redraw=True)
+    run = _Run(session, context, oracle, chosen)
+    return run.until_refused() if until_refused else run.verdicts()
 
 
 class _Run:
-    def __init__(self, session: LocalSession, task: Task, oracle: TaskOracle, gates: Sequence[Gate], interpreted: bool) -> None:
+    def __init__(self, session: WorkerSession, context: PlanContext, oracle: TaskOracle, gates: Sequence[Gate]) -> None:
         self.session, self.oracle, self.gates = session, oracle, gates
         self.seen: dict[str, Observation] = {}
-        self.context = self._survey(plan_context(task, device="cpu", interpreted=interpreted, redraw=True))
-        unasked = task.contract.untestable
+        self.context = self._survey(context)
+        unasked = context.contract.untestable
         self.plans = {gate.id: [] if gate.id in unasked else list(gate.plan(self.context)) for gate in gates}
 
     def _survey(self, context: PlanContext) -> PlanContext:
