@@ -233,6 +233,7 @@ def test_a_compiled_baseline_is_measured_or_absent_with_its_reason(monkeypatch: 
     assert ("compile" in timing.baselines) != ("compile" in timing.absent), timing
 
 
+@pytest.mark.slow
 def test_several_tasks_are_timed_while_other_submissions_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcbench.engine.timekeeper.EFFORT", QUICK)
     bodies = {"softmax": "return torch.softmax(x, dim=1)", "relu": "return torch.relu(x)", "gelu": "return nn.functional.gelu(x)"}

@@ -116,6 +116,7 @@ def test_what_cannot_be_inferred_is_told(code: str, error: type[Exception], mess
         infer(code, task_id="level1/x", name="x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drop", ["nn.functional.dropout(x, 0.01)", "x * (torch.rand_like(x) > 0.01)"])
 def test_a_model_that_rare_draws_move_is_not_judged_by_its_spread(drop: str) -> None:
     # One output in ten jumps, and its neighbours do not move at all.
@@ -128,6 +129,7 @@ def test_a_model_that_rare_draws_move_is_not_judged_by_its_spread(drop: str) -> 
         assert not result.refused, result.codes
 
 
+@pytest.mark.slow
 def test_a_model_with_smooth_draws_is_judged_by_its_spread() -> None:
     code = problem(forward("x @ x.t() + 0.01 * torch.randn(x.shape[0], x.shape[0])"), "return [torch.rand(12, 9)]")
     task = infer(code, task_id="level1/smooth", name="smooth").task

@@ -50,6 +50,7 @@ def test_workers_come_to_the_same_as_this_process(pool: WorkerPool) -> None:
     assert [record.outcome.witness and record.outcome.witness.kind for record in (mine[2], theirs[2])] == ["died", "died"]
 
 
+@pytest.mark.slow
 def test_so_they_do_for_triton(pool: WorkerPool) -> None:
     """Interpreted in a process of the study, for which this one may be unfit, and in a worker."""
     pytest.importorskip("triton")

@@ -34,6 +34,7 @@ def facts(records: list[Record]) -> dict[str, Record]:
     return {record.planted.id: dataclasses.replace(record, seconds=0.0) for record in records}
 
 
+@pytest.mark.slow
 def test_two_processes_come_to_what_one_comes_to(some: list[Planted]) -> None:
     environment = dict(os.environ)
     one = list(run_study(some, seed=SEED, jobs=1))

@@ -54,6 +54,7 @@ def test_broken_kernel_has_a_witness(entry: Entry) -> None:
     assert set(entry.expect) & set(found), found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(INTERPRETED, reason="this is the process that the test starts")
 def test_triton_entries_on_the_interpreter() -> None:
     pytest.importorskip("triton")

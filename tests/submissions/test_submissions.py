@@ -22,7 +22,7 @@ pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("triton", reason="needs triton")
 
 # One process shares what the two children have found.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("submissions")]
+pytestmark = pytest.mark.xdist_group("submissions")
 Findings = dict[str, Any]
 
 
