@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kcbench import __version__
-from kcbench.cli import contract, evaluate, infer, redteam, report, repro, show, tasks
+from kcbench.cli import calibrate, contract, evaluate, infer, redteam, report, repro, show, tasks
 from kcbench.cli.exits import BAD_INPUT, BROKEN_PIPE, BUG, INTERRUPTED
 from kcbench.errors import KcbenchError
 from kcbench.report.text import one_line
@@ -29,6 +29,7 @@ _contract = _group("The contract files of tasks.")
 
 app.command("eval")(evaluate.evaluate)
 app.command("redteam")(redteam.redteam)
+app.command("calibrate")(calibrate.calibrate)
 app.add_typer(_tasks, name="tasks")
 app.add_typer(_contract, name="contract")
 app.command("report")(report.report)

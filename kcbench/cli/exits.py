@@ -1,7 +1,7 @@
 """Exit codes."""
 
 REFUSED = 1
-"""A submission was refused and ``--strict`` was given, or the red team found a fault."""
+"""A submission was refused and ``--strict`` was given, or the red team found a fault, or a committed figure does not hold."""
 BAD_INPUT = 2
 """Nothing could be done with what was given."""
 BUG = 3

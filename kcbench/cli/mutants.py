@@ -2,59 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
-import shlex
-import sys
 import threading
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Collection, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from kcbench.cli.asked import Asked
 from kcbench.cli.exits import BUG, INTERRUPTED, REFUSED
 from kcbench.cli.options import Language, draw_seed, require_torch, require_triton, split_names
-from kcbench.cli.output import STDOUT
-from kcbench.cli.progress import StepProgress
+from kcbench.cli.studies import again, checkers_table, conclude, examine, plain_table, settle, with_interval
 from kcbench.errors import KcbenchError
 from kcbench.report.text import one_line, percent
 
 if TYPE_CHECKING:
-    from kcbench.mutants.log import Log, Past, Terms
     from kcbench.mutants.planted import Planted
     from kcbench.mutants.record import Record
-    from kcbench.mutants.tally import Tally
+    from kcbench.mutants.terms import MutantTerms
+    from kcbench.study.opinions import Opinions
 
 COLUMNS = ("made", "do not\nrun", "equivalent", "witnessed", "refused", "survived", "detection\n(95 % interval)")
 """Beside the fault class. All of them fit into 80 columns."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is to be studied, and how; the fields are the command's options."""
-
-    mutants: int
-    seed: str | None
-    device: str
-    jobs: int
-    task: str | None
-    only: str
-    fault: str
-    language: Language | None
-    equivalents: bool
-    json: Path | None
-    resume: bool
-    quiet: bool
-
-
-def study(asked: Asked) -> int:
+def study(asked: Asked, count: int, *, fault: str, equivalents: bool, every_gate: bool) -> int:
     """Plant mutants, examine them, and tell what became of them.
 
     Args:
-        asked: What was asked for.
+        asked: How.
+        count: How many.
+        fault: Fault classes to take, separated by commas; all if there are none.
+        equivalents: Ask the gates about mutants without a witness too.
+        every_gate: Ask the other gates as well after one has refused a mutant.
 
     Returns:
         The exit code of the command.
@@ -63,56 +43,39 @@ def study(asked: Asked) -> int:
         KcbenchError: Nothing can be done with that.
     """
     require_torch()
+    from kcbench.engine import resolve_device
     from kcbench.mutants import fault_classes, shared_out
+    from kcbench.mutants.record import Record
+    from kcbench.mutants.study import run_study
+    from kcbench.mutants.terms import MutantTerms
 
-    faults = split_names(asked.fault, fault_classes(), "--fault")
-    terms, past = _terms(asked)
+    faults = split_names(fault, fault_classes(), "--fault")
+    seed, device = asked.seed or draw_seed(), resolve_device(asked.device)
+    terms = MutantTerms(seed=seed, device=device, checkers=asked.checkers, equivalents=equivalents, every_gate=every_gate)
+    terms, past = settle(asked, "mutant", terms)
     with Console(stderr=True, quiet=asked.quiet).status("planting faults"):
         found = _planted(asked, faults)
-        chosen = list(shared_out(found, asked.mutants, terms.seed, of=lambda item: item.mutant))
-    if any(item.subject.language == Language.triton for item in chosen):
+        chosen = list(shared_out(found, count, terms.seed, of=lambda item: item.mutant))
+    if any(item.language == Language.triton for item in chosen):
         require_triton()
-    records = past.records(chosen) if past is not None else []
-    _examine(chosen, records, terms, asked)
-    if records and not asked.quiet:
-        console = Console(stderr=asked.json == STDOUT)
-        console.print(_table(records, f"{len(records):,} of {len(found):,} mutants, seed {terms.seed}"))
-        for line in _lines(records, terms):
-            console.print(Text(line), soft_wrap=True)
-    if len(records) < len(chosen):
-        _tell_interrupted(f"{len(records)} of {len(chosen)} mutants were examined", asked)
-        return INTERRUPTED
-    return _exit_code(records)
+    records = past.records(chosen, Record.from_json) if past is not None else []
 
+    def start(todo: Sequence[Planted], stop: threading.Event) -> Generator[Record, None, None]:
+        return run_study(
+            todo,
+            seed=terms.seed,
+            device=terms.device,
+            jobs=asked.jobs,
+            equivalents=terms.equivalents,
+            every_gate=terms.every_gate,
+            checkers=terms.checkers,
+            stop=stop,
+        )
 
-def _terms(asked: Asked) -> tuple[Terms, Past | None]:
-    """What the outcomes depend on, and what the file holds that is gone on with.
-
-    Without a seed of its own, a run that goes on takes that of the file.
-    """
-    from kcbench.engine import resolve_device
-    from kcbench.mutants.log import Past, Terms
-
-    path = None if asked.json == STDOUT else asked.json
-    terms = Terms(asked.seed or draw_seed(), resolve_device(asked.device), asked.equivalents)
-    if not asked.resume:
-        if path is not None and path.exists() and path.stat().st_size:
-            raise KcbenchError("is not empty", where=str(path), fix="add --resume to go on with it, or choose another file")
-        return terms, None
-    if path is None:
-        raise KcbenchError("needs a file to go on with", where="--resume", fix="name it with --json")
-    if not path.exists():
-        raise KcbenchError("there is no such file to go on with", where=str(path), fix="leave --resume away to begin")
-    past = Past(path)
-    if past.terms is None:
-        return terms, past
-    if asked.seed is None:
-        terms = replace(terms, seed=past.terms.seed)
-    for name, value in vars(past.terms).items():
-        if getattr(terms, name) != value:
-            what = f"was made with {name}={value}, not {getattr(terms, name)}"
-            raise KcbenchError(what, where=str(path), fix="give the same options as before, or choose another file")
-    return terms, past
+    examine(chosen, records, start, _brief, noun="mutant", terms=terms, asked=asked)
+    tables = _tables(records, f"{len(records):,} of {len(found):,} mutants, seed {terms.seed}")
+    finished = conclude(records, chosen, tables, _lines(records, terms), noun="mutant", asked=asked)
+    return _exit_code(records) if finished else INTERRUPTED
 
 
 def _planted(asked: Asked, faults: Collection[str]) -> list[Planted]:
@@ -125,39 +88,6 @@ def _planted(asked: Asked, faults: Collection[str]) -> list[Planted]:
     return found
 
 
-def _examine(chosen: Sequence[Planted], records: list[Record], terms: Terms, asked: Asked) -> None:
-    """Add the records of those that have none yet, as far as nobody presses Ctrl-C."""
-    from kcbench.cli.scoring import graceful
-    from kcbench.mutants.study import run_study
-
-    done = {record.planted.id for record in records}
-    todo = [item for item in chosen if item.id not in done]
-    stop = threading.Event()
-    with _log(asked.json, terms) as log, StepProgress(len(todo), "mutant", quiet=asked.quiet) as progress:
-        if done:
-            progress.note(f"{len(done)} of {len(chosen)} mutants are examined already")
-        running = run_study(todo, seed=terms.seed, device=terms.device, jobs=asked.jobs, equivalents=terms.equivalents, stop=stop)
-        # Closed in any case, so that no process is left behind.
-        with graceful(stop, progress.note), contextlib.closing(running), contextlib.suppress(KeyboardInterrupt):
-            for record in running:
-                records.append(record)
-                if log is not None:
-                    log.append(record)
-                line = f"{record.planted.mutant.id}: {_brief(record)}"
-                progress.step(record.planted.subject.id, line, record.seconds)
-
-
-@contextlib.contextmanager
-def _log(path: Path | None, terms: Terms) -> Iterator[Log | None]:
-    from kcbench.mutants.log import Log
-
-    if path is None:
-        yield None
-        return
-    with Log(None if path == STDOUT else path, terms) as log:
-        yield log
-
-
 def _brief(record: Record) -> str:
     """What became of a mutant, in a few words."""
     outcome = record.outcome
@@ -165,28 +95,47 @@ def _brief(record: Record) -> str:
     return f"{outcome.status} ({one_line(', '.join(more), limit=150)})" if more else outcome.status
 
 
-def _table(records: Sequence[Record], title: str) -> Table:
+def _tables(records: Sequence[Record], title: str) -> Iterator[Table]:
     from kcbench.mutants.tally import ALL, tally
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("fault class", vertical="bottom")
-    for column in COLUMNS:
-        table.add_column(column, justify="right")
+    table = plain_table(title, "fault class", *COLUMNS)
     for fault, count in tally(record.outcome for record in records).items():
-        numbers = (count.made, count.unrunnable, count.equivalent, count.witnessed, count.refused, count.survived)
-        table.add_row(fault, *map(str, numbers), _detection(count), style="bold" if fault == ALL else "")
+        detected = count.detection
+        numbers = (count.made, count.unrunnable, count.equivalent, detected.total, count.refused, count.survived)
+        table.add_row(fault, *map(str, numbers), with_interval(detected), style="bold" if fault == ALL else "")
+    yield table
+    compared = _compared(records)
+    if compared:
+        said = [item for items in compared.values() for item in items]
+        yield checkers_table(said, title="\nwitnessed mutants by checker", of="witnessed", what="detection")
+        yield _by_class(compared)
+
+
+def _compared(records: Sequence[Record]) -> dict[str, list[tuple[bool, Opinions]]]:
+    """By fault class, for each mutant that all were asked about: whether kcbench refuses it, and what the others say."""
+    from kcbench.mutants.outcome import REFUSED, SURVIVED
+
+    found: dict[str, list[tuple[bool, Opinions]]] = {}
+    for outcome in (record.outcome for record in records):
+        if outcome.status in (REFUSED, SURVIVED) and outcome.opinions is not None:
+            found.setdefault(outcome.mutant.fault, []).append((outcome.status == REFUSED, outcome.opinions))
+    return dict(sorted(found.items()))
+
+
+def _by_class(compared: dict[str, list[tuple[bool, Opinions]]]) -> Table:
+    from kcbench.study.opinions import refusals
+
+    rates = {fault: refusals(said) for fault, said in compared.items()}
+    checkers = next(iter(rates.values()))
+    heads = ("\n".join(name.rsplit("-", 1)) for name in checkers)
+    table = plain_table("\ndetection by fault class and checker", "fault class", "witnessed", *heads)
+    for fault, by_checker in rates.items():
+        shares = ("-" if rate.share is None else percent(rate.share) for rate in by_checker.values())
+        table.add_row(fault, str(len(compared[fault])), *shares)
     return table
 
 
-def _detection(count: Tally) -> str:
-    """The share that is refused, with its interval: ``97.3 % (93.1-99.3)``."""
-    if count.detection is None:
-        return "-"
-    low, high = (percent(end).removesuffix("\u00a0%") for end in count.interval)
-    return f"{percent(count.detection)} ({low}-{high})"
-
-
-def _lines(records: Sequence[Record], terms: Terms) -> Iterator[str]:
+def _lines(records: Sequence[Record], terms: MutantTerms) -> Iterator[str]:
     """All that should not be: survivors, refusals without a witness or of an honest kernel, failures of kcbench."""
     from kcbench.mutants.outcome import EQUIVALENT, SURVIVED
 
@@ -198,9 +147,11 @@ def _lines(records: Sequence[Record], terms: Terms) -> Iterator[str]:
             yield f"a gate failed on an honest kernel: {name}: {one_line(error)}"
     for record in records:
         outcome, mutant = record.outcome, record.planted.mutant
-        what = f"{record.planted.id} ({mutant.fault}), line {mutant.line}: {one_line(mutant.description)}"
+        what = f"{record.id} ({mutant.fault}), line {mutant.line}: {one_line(mutant.description)}"
         for error in outcome.errors:
             yield f"kcbench failed: {what}: {one_line(error)}"
+        for checker, error in (outcome.opinions.failures if outcome.opinions else {}).items():
+            yield f"{checker} failed: {what}: {one_line(error)}"
         if outcome.status == EQUIVALENT and outcome.codes:
             yield f"refused without a witness: {what}: {', '.join(outcome.codes)}"
         if outcome.status == SURVIVED and outcome.witness is not None:
@@ -208,24 +159,7 @@ def _lines(records: Sequence[Record], terms: Terms) -> Iterator[str]:
             where = ", ".join([witness.family, witness.dtype, *(f"{name}={size}" for name, size in witness.sizes.items())])
             yield f"survived: {what}"
             yield f"    witness: {witness.kind}: {one_line(witness.detail)} ({where})"
-            yield f"    again: {shlex.join(_again(record, terms))}"
-
-
-def _again(record: Record, terms: Terms) -> list[str]:
-    """The command that examines one mutant again."""
-    task = record.planted.subject.task.id
-    command = ["kcbench", "redteam", "--mutants", "1", "--seed", terms.seed, "--device", terms.device]
-    return [*command, "--task", task, "--only", record.planted.id]
-
-
-def _tell_interrupted(what: str, asked: Asked) -> None:
-    line = f"interrupted: {what}"
-    if asked.json is not None and asked.json != STDOUT:
-        from kcbench.cli.header import command_line
-
-        again = [*command_line(), *(() if asked.resume else ("--resume",))]
-        line += f", and are kept; go on with: {shlex.join(again)}"
-    print(line, file=sys.stderr)
+            yield f"    again: {again('--mutants', record, record.planted.task, terms)}"
 
 
 def _exit_code(records: Sequence[Record]) -> int:

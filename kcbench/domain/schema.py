@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-SCHEMAS = ("contract", "task", "submission", "verdict", "result", "run", "report")
+SCHEMAS = ("contract", "task", "submission", "verdict", "result", "run", "report", "constants")
 
 _LONGEST = 80
 """Longest value shown in a message, in characters."""

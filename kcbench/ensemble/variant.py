@@ -22,3 +22,8 @@ class Variant:
     """A complete submission with a class ``ModelNew``."""
     blocks: tuple[str, ...]
     """What it was put together from: order of summation, formula, library call, layout, backward pass."""
+
+    @property
+    def group(self) -> str:
+        """Its task and language: variants of one group are put to the same cases and probes."""
+        return f"{self.task}/{self.language}"

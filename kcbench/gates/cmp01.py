@@ -17,6 +17,7 @@ from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
 from kcbench.gates.compare import CRASH, FAILED, Check, check_exact, conclude, outputs_of, refuse
 from kcbench.gates.designed import designed_probes
 from kcbench.gates.value import check_value
+from kcbench.numerics.constants import constants
 
 FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "normal": {"kind": "normal"},
@@ -37,7 +38,7 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
 }
 """Distributions for the inputs whose domain is ``real``; the others keep their own recipe and draw anew."""
 EQUAL = frozenset({"sparse", "constant", "integers", "zeros"})
-COHERENT = 2.0
+COHERENT = constants().coherent
 """How much further a result may be off in the families where many inputs are equal: equal terms are rounded alike, so that errors
 add up."""
 

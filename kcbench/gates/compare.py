@@ -14,11 +14,14 @@ from kcbench.domain.observation import Observation, Raised
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import NOT_APPLICABLE, REFERENCE_INVALID, Finding, Verdict
 from kcbench.gates.base import JudgeContext
+from kcbench.numerics.constants import constants
 from kcbench.numerics.formats import decode, format_of, round_to
 
 PASSED, FAILED, INVALID, SKIPPED = "passed", "failed", "invalid", "skipped"
 CRASH = "crash"
 """Code for a call inside the contract that ended without a result, in every gate that compares results."""
+TRANSFORM_SLACK = constants().transform_slack
+"""What a legal transform may move an exact result by, as a share of its magnitude."""
 
 CLASS_NAMES = ("finite", "nan", "+inf", "-inf")
 _UNSUPPORTED = ("NotImplementedError", "TypeError", "ValueError", "AssertionError", "RuntimeError")
@@ -34,7 +37,7 @@ class Check:
     reason: str = ""
     silent: bool = True
     ratio: float = 0.0
-    """Worst error over tolerance (1 is the line); for bit checks 0 or inf."""
+    """Worst error over tolerance (1 is the line); for bit checks without any tolerance 0 or inf."""
     evidence: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -77,8 +80,11 @@ def conclude(
     """
     judged = [check for check in checks if check.status in (PASSED, FAILED)]
     invalid = [check for check in checks if check.status == INVALID]
-    ratios = [check.ratio for check in judged if math.isfinite(check.ratio)]
-    metrics = {"worst_ratio": float(f"{max(ratios):.4g}")} if ratios else {}
+    worst: dict[str, float] = {}
+    for check in judged:
+        if math.isfinite(check.ratio):
+            worst[check.probe.dtype] = max(worst.get(check.probe.dtype, 0.0), float(f"{check.ratio:.4g}"))
+    metrics = {"worst_ratio": max(worst.values()), "worst_by_dtype": worst} if worst else {}
     notes = [
         *notes,
         *dict.fromkeys(f"{check.probe.label}: {check.reason}" for check in checks if check.status in (INVALID, SKIPPED)),
@@ -187,7 +193,7 @@ def check_exact(ctx: JudgeContext, probe: Probe) -> Check:
     """Whether every output equals the truth rounded once to the output dtype, bit for bit (the sign of zero aside).
 
     Where transforms are legal (``exact`` false in the contract's reduction), float32 transforms move an exact result by a few
-    units of its magnitude's roundoff; 2^-19 of the magnitude is granted, far below what any narrowing does.
+    units of its magnitude's roundoff; :data:`TRANSFORM_SLACK` of the magnitude is granted, far below what any narrowing does.
     """
     gone = reachable(ctx, probe)
     if gone is not None:
@@ -205,8 +211,9 @@ def check_exact(ctx: JudgeContext, probe: Probe) -> Check:
     if shape:
         return Check(probe, FAILED, f"{probe.label}: {shape}", ratio=math.inf, evidence=shape_evidence(probe, shape, truth))
     difference = _first_difference(got, truth, slack)
+    ratio = max(map(_exact_ratio, got, truth, slack), default=0.0)
     if difference is None:
-        return Check(probe, PASSED)
+        return Check(probe, PASSED, ratio=ratio)
     output, flat, count = difference
     rounded = round_to(truth[output], str(eager_outputs[output].dtype).removeprefix("torch."))
     granted = float(slack[output].flatten()[flat])
@@ -217,7 +224,7 @@ def check_exact(ctx: JudgeContext, probe: Probe) -> Check:
         f"{probe.label}: {count} of {rounded.numel()} elements differ from the exact result; "
         f"element {evidence['index']} is {evidence['got']} instead of {evidence['expected']}"
     )
-    return Check(probe, FAILED, reason, ratio=math.inf, evidence=evidence)
+    return Check(probe, FAILED, reason, ratio=ratio, evidence=evidence)
 
 
 def transform_slack(ctx: JudgeContext, probe: Probe, truth: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -227,16 +234,27 @@ def transform_slack(ctx: JudgeContext, probe: Probe, truth: Sequence[Tensor]) ->
     if magnitude is None:
         return tuple(torch.zeros_like(item, dtype=torch.float64) for item in truth)
     u = format_of(probe.dtype).u
-    return tuple(2.0**-19 * size + 2 * u * item.abs() for size, item in zip(magnitude, truth, strict=True))
+    return tuple(TRANSFORM_SLACK * size + 2 * u * item.abs() for size, item in zip(magnitude, truth, strict=True))
+
+
+def _exact_ratio(got: Tensor, truth: Tensor, slack: Tensor) -> float:
+    """Worst error over what is granted; where nothing is, any error is infinitely much."""
+    error = _error(got, truth)
+    return float(torch.where(error > 0, error / slack, 0.0).max()) if got.numel() else 0.0
 
 
 def _first_difference(got: Sequence[Tensor], truth: Sequence[Tensor], slack: Sequence[Tensor]) -> tuple[int, int, int] | None:
     """(output, flat index, count) of the elements that are not the rounded truth; None when all are."""
     for output, (mine, want, granted) in enumerate(zip(got, truth, slack, strict=True)):
-        dtype = str(mine.dtype).removeprefix("torch.")
-        rounded = round_to(want, dtype) if mine.dtype.is_floating_point else want
-        error = torch.nan_to_num((mine.to(torch.float64) - rounded).abs(), nan=math.inf)
-        wrong = (error > granted) & (mine.to(torch.float64) != rounded)
+        wrong = _error(mine, want) > granted
         if bool(wrong.any()):
             return output, int(wrong.flatten().to(torch.int8).argmax()), int(wrong.sum())
     return None
+
+
+def _error(got: Tensor, truth: Tensor) -> Tensor:
+    """How far each element is from the truth rounded once to the output dtype; a NaN is infinitely far."""
+    rounded = round_to(truth, str(got.dtype).removeprefix("torch.")) if got.dtype.is_floating_point else truth
+    mine = got.to(torch.float64)
+    error = torch.nan_to_num((mine - rounded).abs(), nan=math.inf, posinf=math.inf)
+    return torch.where(mine == rounded, 0.0, error)

@@ -15,6 +15,7 @@ from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
 from kcbench.gates.compare import CRASH, FAILED, check_exact, conclude, refuse
 from kcbench.gates.designed import designed_probes
 from kcbench.gates.value import check_value
+from kcbench.numerics.constants import constants
 
 
 def _patterns(dim: int) -> Mapping[str, Mapping[str, Any]]:
@@ -27,7 +28,7 @@ def _patterns(dim: int) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-GRANT = 2.0
+GRANT = constants().any_order
 """How much further a result may be off than the natural order's partial sums say, where there is no bound for any order."""
 
 

@@ -30,10 +30,11 @@ from kcbench.gates.compare import (
     where,
 )
 from kcbench.numerics import bounds
+from kcbench.numerics.constants import constants
 from kcbench.numerics.formats import classes, dtype_name, format_of, round_to
 from kcbench.numerics.stochastic import KAPPA, z_score
 
-EAGER_FACTOR = 2.0
+EAGER_FACTOR = constants().eager_factor
 """How much further than eager's own worst element, in units of the bound, an honest kernel may be off."""
 
 
@@ -64,8 +65,7 @@ def check_value(ctx: JudgeContext, probe: Probe, *, grant: float = 1.0, any_orde
     standard = ctx.oracle.remember(kind, probe, lambda: _standard(ctx, probe, any_order))
     if standard.invalid:
         return Check(probe, INVALID, standard.invalid)
-    # Where eager itself comes close to the line the model is tight for this task, and honest kernels may err twice as much as
-    # eager.
+    # Where eager itself comes close to the line the model is tight for this task, and honest kernels may err more than eager.
     limit = max(grant, EAGER_FACTOR * standard.eager)
     worst = _worst(standard.lines, got)
     if worst is None:

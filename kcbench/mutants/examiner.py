@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from kcbench.mutants.outcome import FAILED, SURVIVED, Outcome, confirmed, examine, findings
+from kcbench.mutants.outcome import FAILED, SURVIVED, Outcome, confirmed, examine
 from kcbench.mutants.planted import Planted
 from kcbench.mutants.record import Record
 from kcbench.mutants.subject import Subject
 from kcbench.mutants.witness import Bench
-from kcbench.oracle.oracle import TaskOracle
 from kcbench.study import Place, score_session
+from kcbench.study.failure import told
+from kcbench.study.oracles import Oracles
+from kcbench.study.panel import Panel
+from kcbench.study.ruling import Ruling
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,8 @@ class _Original:
     """The honest kernel whose mutants are being examined."""
 
     bench: Bench
-    codes: tuple[str, ...]
-    errors: tuple[str, ...]
+    ruling: Ruling
+    panel: Panel | None
 
 
 class Examiner:
@@ -35,12 +37,15 @@ class Examiner:
         place: Where kernels run.
         seed: Inputs and trials follow from it.
         equivalents: Ask the gates about mutants without a witness too.
+        every_gate: Ask the other gates as well after one has refused a mutant.
+        checkers: Ask the other published checkers about those with one; on a CPU only.
     """
 
-    def __init__(self, place: Place, *, seed: str, equivalents: bool = False) -> None:
-        self._place, self._seed, self._equivalents = place, seed, equivalents
-        self._stack = ExitStack()
-        self._oracle: TaskOracle | None = None
+    def __init__(
+        self, place: Place, *, seed: str, equivalents: bool = False, every_gate: bool = False, checkers: bool = False
+    ) -> None:
+        self._place, self._equivalents, self._every_gate, self._checkers = place, equivalents, every_gate, checkers
+        self._oracles = Oracles(place, seed=seed)
         self._subject = ""
         self._original: _Original | str = ""
 
@@ -48,7 +53,7 @@ class Examiner:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stack.close()
+        self._oracles.close()
 
     def examine(self, planted: Planted) -> Record:
         """What becomes of a mutant. A survivor has been confirmed; a failure of kcbench itself is an outcome, too."""
@@ -57,12 +62,19 @@ class Examiner:
         if isinstance(original, str):
             return Record(planted, Outcome(planted.mutant, FAILED, errors=(original,)))
         try:
-            outcome = examine(planted.mutant, original.bench, equivalents=self._equivalents)
+            outcome = examine(
+                planted.mutant,
+                original.bench,
+                equivalents=self._equivalents,
+                every_gate=self._every_gate,
+                panel=original.panel,
+            )
             if outcome.status == SURVIVED:
                 outcome = confirmed(outcome, original.bench)
         except Exception as error:  # One mutant must not end a study of thousands.
-            outcome = Outcome(planted.mutant, FAILED, errors=(_told(error),))
-        return Record(planted, outcome, original.codes, original.errors, time.perf_counter() - start)
+            outcome = Outcome(planted.mutant, FAILED, errors=(told(error),))
+        honest = original.ruling
+        return Record(planted, outcome, honest.codes, honest.errors, time.perf_counter() - start)
 
     def _turn_to(self, subject: Subject) -> _Original | str:
         """What a subject's mutants are compared with; where that cannot be found out, why not."""
@@ -71,28 +83,18 @@ class Examiner:
             try:
                 self._original = self._measured(subject)
             except Exception as error:
-                self._original = f"the honest kernel {subject.id}: {_told(error)}"
+                self._original = f"the honest kernel {subject.id}: {told(error)}"
         return self._original
 
     def _measured(self, subject: Subject) -> _Original:
         """Scoring the honest kernel also fills the oracle's caches, which forks then share."""
         place, task = self._place, subject.task
-        oracle = self._oracle_of(subject)
+        oracle = self._oracles.of(task)
         interpreted = subject.language == "triton" and place.device == "cpu"
         bench = Bench(subject.source, task, oracle, interpreted=interpreted, place=place)
         with bench.session(subject.source) as session:
             verdicts = score_session(session, task, oracle, device=place.device, interpreted=interpreted)
-        return _Original(bench, *findings(verdicts))
-
-    def _oracle_of(self, subject: Subject) -> TaskOracle:
-        if self._oracle is None or self._oracle.task.id != subject.task.id:
-            self._oracle = None
-            self._stack.close()
-            self._oracle = self._stack.enter_context(self._place.oracle(subject.task, seed=f"study/{self._seed}"))
-        return self._oracle
-
-
-def _told(error: Exception) -> str:
-    # What failed in a fork comes with its traceback, the last line of which says what.
-    lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0] if len(lines) == 1 else f'{lines[0]} {lines[-1]}'}"
+        panel = None
+        if self._checkers:
+            panel = Panel(place, task, subject.source, interpreted=interpreted, seed=oracle.seed)
+        return _Original(bench, Ruling.of(verdicts), panel)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import itertools
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kcbench.mutants.program import Program
 from kcbench.mutants.registry import all_operators
+from kcbench.study import shares
 
 M = TypeVar("M")
 
@@ -80,16 +79,9 @@ def shared_out(found: Sequence[M], limit: int, seed: str, *, of: Callable[[M], M
         seed: Of the draw.
         of: The mutant of an item.
     """
-    generator = random.Random(f"{seed}/mutants")
-    classes: dict[str, dict[str, list[M]]] = {}
-    for item in generator.sample(found, len(found)):
+
+    def kind(item: M) -> tuple[str, str]:
         mutant = of(item)
-        classes.setdefault(mutant.fault, {}).setdefault(mutant.operator, []).append(item)
-    queues = {fault: list(_in_turn(operators)) for fault, operators in classes.items()}
-    yield from itertools.islice(_in_turn(queues), limit)
+        return mutant.fault, mutant.operator
 
-
-def _in_turn(groups: Mapping[str, list[M]]) -> Iterator[M]:
-    """One of each group, then the next of each."""
-    for row in itertools.zip_longest(*(groups[name] for name in sorted(groups))):
-        yield from (item for item in row if item is not None)
+    yield from shares.shared_out(found, limit, f"{seed}/mutants", kind=kind)

@@ -21,6 +21,21 @@ class Planted:
         """The subject's id and the mutant's, for example ``level1/relu/model/result-off-8c1d0a6f2b``."""
         return f"{self.subject.id}/{self.mutant.id}"
 
+    @property
+    def task(self) -> str:
+        """The id of its task."""
+        return self.subject.task.id
+
+    @property
+    def group(self) -> str:
+        """Its subject's id: before a mutant is examined, all must be known that its original does."""
+        return self.subject.id
+
+    @property
+    def language(self) -> str:
+        """``torch`` or ``triton``."""
+        return self.subject.language
+
 
 def plant(tasks: Iterable[str] = (), *, only: str = "", language: str = "", faults: Collection[str] = ()) -> Iterator[Planted]:
     """All mutants of all subjects, or of some.

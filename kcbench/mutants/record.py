@@ -23,9 +23,15 @@ class Record:
     seconds: float = 0.0
 
     @property
+    def id(self) -> str:
+        """The id of what was planted."""
+        return self.planted.id
+
+    @property
     def failed(self) -> bool:
         """Something failed in kcbench itself: examining the mutant again is worth a try."""
-        return bool(self.outcome.errors or self.honest_errors)
+        opinions = self.outcome.opinions
+        return bool(self.outcome.errors or self.honest_errors or (opinions and opinions.failures))
 
     def to_json(self) -> dict[str, Any]:
         """As JSON; with the source text of a survivor, which somebody has to look into."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kcbench.mutants.outcome import EQUIVALENT, REFUSED, SURVIVED, UNRUNNABLE, Outcome
-from kcbench.numerics.statistics import Interval, clopper_pearson
+from kcbench.study.rate import Rate
 
 ALL = "all"
 """Stands for all fault classes together."""
@@ -24,19 +24,9 @@ class Tally:
     survived: int
 
     @property
-    def witnessed(self) -> int:
-        """Those that are shown to be faulty, and were judged."""
-        return self.refused + self.survived
-
-    @property
-    def detection(self) -> float | None:
-        """The share of them that the gates refuse; None where there are none."""
-        return self.refused / self.witnessed if self.witnessed else None
-
-    @property
-    def interval(self) -> Interval:
-        """Clopper and Pearson's 95 % interval around that."""
-        return clopper_pearson(self.refused, self.witnessed)
+    def detection(self) -> Rate:
+        """How many the gates refuse of those that are shown to be faulty, and were judged."""
+        return Rate(self.refused, self.refused + self.survived)
 
 
 def tally(outcomes: Iterable[Outcome]) -> dict[str, Tally]:

@@ -51,7 +51,7 @@ def _suite(results: Sequence[Result], header: Mapping[str, Any]) -> list[str]:
     if scores is None:
         return []
     grids = [
-        _table(list(map(markdown, grid.head)), [list(map(markdown, row)) for row in grid.rows], range(grid.words, len(grid.head)))
+        table(list(map(markdown, grid.head)), [list(map(markdown, row)) for row in grid.rows], range(grid.words, len(grid.head)))
         for grid in fast_p_words.grids(scores)
     ]
     return [f"## {markdown(fast_p_words.TITLE)}", *grids, _bullets(map(markdown, fast_p_words.notes(scores, header)))]
@@ -61,18 +61,19 @@ def _bullets(lines: Any) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[int] = ()) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[int] = ()) -> str:
+    """A table of cells that are Markdown already; the columns whose numbers are in ``right`` are aligned to the right."""
     rule = ["---:" if number in right else "---" for number in range(len(head))]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in (head, rule, *rows))
 
 
 def _two_by_two(gap: Gap) -> str:
-    table = gap.table
-    return _table(
+    cells = gap.table
+    return table(
         ["", "contract: clean", "contract: refused"],
         [
-            ["legacy: accepts", table.accepted_clean, f"**{table.accepted_refused}**"],
-            ["legacy: rejects", table.rejected_clean, table.rejected_refused],
+            ["legacy: accepts", cells.accepted_clean, f"**{cells.accepted_refused}**"],
+            ["legacy: rejects", cells.rejected_clean, cells.rejected_refused],
         ],
         right=(1, 2),
     )
@@ -87,14 +88,14 @@ def _gates(gap: Gap) -> str:
         counts = (item.passed, item.failed, item.not_applicable, item.reference_invalid, item.error)
         rows.append([markdown(item.gate), info.title, *counts, rate])
     head = ["gate", "asks about", "pass", "fail", "n.a.", "reference invalid", "error", "fail share (95 % interval)"]
-    return _table(head, rows, right=range(2, 8))
+    return table(head, rows, right=range(2, 8))
 
 
 def _codes(gap: Gap) -> str:
     if not gap.codes:
         return "No findings."
     rows = [[_code_span(one_line(item.code)), item.results, item.accepted, item.silent] for item in gap.codes]
-    return _table(["code", "submissions", f"accepted by {markdown(gap.check)}", "silent"], rows, right=(1, 2, 3))
+    return table(["code", "submissions", f"accepted by {markdown(gap.check)}", "silent"], rows, right=(1, 2, 3))
 
 
 def _submissions(results: Sequence[Result], checks: Sequence[str]) -> str:
@@ -117,7 +118,7 @@ def _submissions(results: Sequence[Result], checks: Sequence[str]) -> str:
                 _code_span(one_line(result.codes[0])) if result.codes else "",
             ]
         )
-    return _table(["submission", "task", "language", *map(markdown, checks), "gates", "verdict", "first code"], rows)
+    return table(["submission", "task", "language", *map(markdown, checks), "gates", "verdict", "first code"], rows)
 
 
 def _legend() -> str:

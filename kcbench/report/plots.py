@@ -28,13 +28,19 @@ def _short(value: object) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else clean(value)
 
 
-def picture(name: str, width: float, height: float, title: str, description: str, *parts: Markup) -> Markup:
-    """A whole plot of ``width`` x ``height`` user units with its text alternative; ``name`` makes its ids unique on the page."""
+def picture(
+    name: str, width: float, height: float, title: str, description: str, *parts: Markup, xmlns: str | None = None
+) -> Markup:
+    """A whole plot of ``width`` x ``height`` user units with its text alternative; ``name`` makes its ids unique on the page.
+
+    A plot that is a file of its own needs the namespace of SVG, ``xmlns``.
+    """
     return element(
         "svg",
         element("title", title, id=f"{name}-title"),
         element("desc", description, id=f"{name}-desc"),
         *parts,
+        xmlns=xmlns,
         viewBox=f"0 0 {_short(width)} {_short(height)}",
         width=_short(width),
         height=_short(height),

@@ -17,8 +17,10 @@ from kcbench.mutants.outcome import Outcome  # noqa: E402
 from kcbench.mutants.planted import Planted  # noqa: E402
 from kcbench.mutants.record import Record  # noqa: E402
 from kcbench.mutants.witness import Witness  # noqa: E402
+from kcbench.study.opinions import Opinions  # noqa: E402
 
 WITNESS = Witness("value", "output 0 errs 40 times what is allowed", {"batch_size": 3, "dim": 7}, "normal", "float32", 40.0)
+RATIOS = {"CMP-01": {"float32": 31.5}}
 MORE = ("--task", "level1/relu", "--only", "level1/relu/model", "--device", "cpu")
 
 Answer = Callable[[int, Planted], Record]
@@ -28,7 +30,8 @@ def record(item: Planted, status: str = "refused", **more: Any) -> Record:
     codes = ("CMP-01.value",) if status == "refused" else ()
     witness = WITNESS if status in ("refused", "survived") else None
     errors = more.pop("errors", ())
-    return Record(item, Outcome(item.mutant, status, witness, codes, errors), seconds=0.5, **more)
+    opinions = more.pop("opinions", None)
+    return Record(item, Outcome(item.mutant, status, witness, codes, errors, RATIOS, opinions), seconds=0.5, **more)
 
 
 class Fake:
@@ -87,7 +90,7 @@ def test_a_survivor(fake: Callable[[Answer], Fake], run: Callable[..., Any], tmp
     assert outcome.code == 1
     assert row(outcome.out, "all")[4:8] == ["4", "3", "1", "75"]
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    name = f"level1/relu/model/{lines[0]['id']}"
+    name = lines[0]["id"]
     assert f"survived: {name} ({lines[0]['fault']}), line {lines[0]['line']}: {lines[0]['description']}" in outcome.out
     assert "    witness: value: output 0 errs 40 times what is allowed (normal, float32, batch_size=3, dim=7)\n" in outcome.out
     again = f"kcbench redteam --mutants 1 --seed 5 --device cpu --task level1/relu --only {name}"
@@ -99,6 +102,31 @@ def test_a_survivor(fake: Callable[[Answer], Fake], run: Callable[..., Any], tmp
     made = fake(lambda _, item: record(item))
     assert run(*again.split()[1:]).code == 0
     assert made.given == [[name]]
+
+
+def test_other_checkers(fake: Callable[[Answer], Fake], run: Callable[..., Any], tmp_path: Path) -> None:
+    """Of twelve mutants in two classes eight are witnessed, and one survives."""
+    opinions = Opinions(("kernelbench-v0", "four-distributions"), ("kernelbench-v1", "classic-bounds"))
+
+    def answer(number: int, item: Planted) -> Record:
+        status = "survived" if number == 0 else ["refused", "equivalent", "refused"][number % 3]
+        return record(item, status, opinions=None if status == "equivalent" else opinions)
+
+    made = fake(answer)
+    path = tmp_path / "log.jsonl"
+    outcome = run("redteam", "--mutants", 12, "--fault", "shape,state", *MORE, "--checkers", "--json", path)
+    assert outcome.code == 1 and made.options["checkers"] is True
+    tables = outcome.out.replace("\u00a0", " ").partition("survived: ")[0]
+    assert max(map(len, tables.splitlines())) <= 80
+    by_checker, by_class = tables.partition("witnessed mutants by checker")[2].split("detection by fault class and checker")
+    assert row(by_checker, "kcbench") == ["kcbench", "8", "7", "87.5", "%", "(47.3-99.7)"]
+    assert row(by_checker, "kernelbench-v0") == ["kernelbench-v0", "8", "0", "0", "%", "(0-36.9)"]
+    assert row(by_checker, "classic-bounds") == ["classic-bounds", "8", "8", "100", "%", "(63.1-100)"]
+    assert row(by_class, "shape") == ["shape", "4", "75", "%", "0", "%", "100", "%", "0", "%", "100", "%"]
+    assert row(by_class, "state") == ["state", "4", "100", "%", "0", "%", "100", "%", "0", "%", "100", "%"]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[0]["refused_by"] == ["kernelbench-v1", "classic-bounds"] and "refused_by" not in lines[1]
+    assert lines[0]["ratios"] == RATIOS
 
 
 def test_a_refused_honest_kernel(fake: Callable[[Answer], Fake], run: Callable[..., Any]) -> None:
@@ -152,7 +180,7 @@ def test_an_interrupted_study_goes_on(fake: Callable[[Answer], Fake], run: Calla
     assert again.given == [first.given[0][2:]]
     assert row(outcome.out, "all")[1] == "6"
     lines = path.read_text().splitlines()
-    assert [f"{json.loads(line)['subject']}/{json.loads(line)['id']}" for line in lines] == first.given[0]
+    assert [json.loads(line)["id"] for line in lines] == first.given[0]
     assert run("redteam", "--mutants", 6, *MORE, "--json", path, "--resume").code == 0
     assert again.given[1] == []
 
@@ -165,14 +193,15 @@ def test_an_interrupted_study_goes_on(fake: Callable[[Answer], Fake], run: Calla
         (["--mutants", "2", "--task", "level1/sofmax"], "there is no task 'level1/sofmax' (did you mean level1/softmax"),
         (["--mutants", "2", "--task", "level1/relu", "--only", "x/y"], "--task, --only, --language, --fault: no mutant fits"),
         (["--fault", "index"], "--fault: goes with --mutants only"),
-        (["--language", "triton"], "--language: goes with --mutants only"),
-        (["--resume"], "--resume: goes with --mutants only"),
+        (["--language", "triton"], "--language: goes with --mutants or --variants only"),
+        (["--resume"], "--resume: goes with --mutants or --variants only"),
         (["--mutants", "2", "--resume"], "--resume: needs a file to go on with (name it with --json)"),
         (["--mutants", "2", "--resume", "--json", "-"], "--resume: needs a file to go on with (name it with --json)"),
         (["--mutants", "2", "--resume", "--json", "none"], "none: there is no such file to go on with"),
         (["--mutants", "2", "--json", "log"], "log: is not empty (add --resume to go on with it"),
         (["--mutants", "2", "--resume", "--json", "log", "--seed", "9"], "log: was made with seed=5, not 9"),
         (["--mutants", "2", "--resume", "--json", "log", "--equivalents"], "log: was made with equivalents=False, not True"),
+        (["--mutants", "2", "--resume", "--json", "log", "--checkers"], "log: was made with checkers=False, not True"),
         (["--mutants", "2", "--resume", "--json", "notes"], "notes: line 1 is no mutant of a study"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -197,9 +226,18 @@ def test_bad_input(
     assert len(made.given) == ("log" in options)
 
 
+def test_the_other_checkers_run_on_the_cpu(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcbench.engine.resolve_device", lambda _device: "cuda")
+    outcome = run("redteam", "--mutants", 1, "--checkers")
+    assert outcome.code == 2 and outcome.err.startswith("error: --checkers: the other checkers run on the CPU")
+
+
 def test_for_real(run: Callable[..., Any], tmp_path: Path) -> None:
-    outcome = run("redteam", "--mutants", 3, "--seed", 1, *MORE, "--jobs", 1, "--json", tmp_path / "log.jsonl")
+    more = (*MORE, "--jobs", 1, "--checkers", "--json", tmp_path / "log.jsonl")
+    outcome = run("redteam", "--mutants", 3, "--seed", 1, *more)
     assert outcome.code == 0, outcome.out + outcome.err
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert len(lines) == 3 and {line["study"]["seed"] for line in lines} == {"1"}
-    assert all(line["witness"]["kind"] and line["codes"] for line in lines if line["status"] == "refused")
+    refused = [line for line in lines if line["status"] == "refused"]
+    assert refused and all(line["witness"]["kind"] and line["codes"] for line in refused)
+    assert all(len(line["accepted_by"]) + len(line["refused_by"]) == 4 for line in refused)

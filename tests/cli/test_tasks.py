@@ -63,7 +63,7 @@ def test_help(command: list[str], run: Callable[..., Any]) -> None:
     assert outcome.out.startswith("Usage: kcbench")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["tasks", "list"], ["eval", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["tasks", "list"], ["eval", "--help"], ["calibrate", "--help"]], ids=" ".join)
 def test_no_heavy_import(arguments: list[str]) -> None:
     """What makes a start slow is not loaded: torch, numpy, polars, and for the help text also rich and jsonschema."""
     heavy = ("torch", "numpy", "polars", "triton", "rich", "jsonschema")

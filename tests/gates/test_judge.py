@@ -310,6 +310,21 @@ def test_where_eager_raises_the_truth_is_not_asked_for(oracles, check) -> None:
     assert (result.status, result.reason) == (INVALID, "the eager model raises")
 
 
+def test_how_far_from_the_line_an_exact_probe_is_is_known_where_anything_is_granted(judge) -> None:
+    """The calibration of what transforms may cost rests on it."""
+
+    def barely_off(probe, inputs, outputs):
+        return tuple(item * (1 + 2.0**-21) for item in outputs)
+
+    assert judge("PRC-02", "level1/conv2d").metrics["worst_by_dtype"]["float32"] == 0.0
+    near = judge("PRC-02", "level1/conv2d", barely_off)
+    assert near.status == PASS and 0.0 < near.metrics["worst_by_dtype"]["float32"] < 1.0
+    far = judge("PRC-02", "level1/conv2d", zeros)
+    assert far.codes == ("PRC-02.accumulator",) and 1.0 < far.metrics["worst_by_dtype"]["float32"] < 1e4
+    # A product of matrices has to be exact: there is no line to be near to.
+    assert "float32" not in judge("PRC-02", "level1/matmul", slightly_off).metrics.get("worst_by_dtype", {})
+
+
 @pytest.mark.parametrize("offered", [True, False])
 def test_a_contract_that_asks_for_gradients_of_parameters_alone(oracles, offered) -> None:
     oracle = oracles("level1/layernorm")

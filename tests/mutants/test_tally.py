@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 from kcbench.mutants import Mutant  # noqa: E402
 from kcbench.mutants.outcome import Outcome  # noqa: E402
 from kcbench.mutants.tally import tally  # noqa: E402
+from kcbench.study.rate import Rate  # noqa: E402
 
 
 def outcomes(fault: str, **counts: int) -> list[Outcome]:
@@ -20,19 +21,10 @@ def test_counts_and_detection() -> None:
     found = tally([*outcomes("shape", refused=9, survived=1, equivalent=2, failed=1), *outcomes("index", unrunnable=3)])
     assert list(found) == ["index", "shape", "all"]
     shape, index, total = found["shape"], found["index"], found["all"]
-    assert (shape.made, shape.unrunnable, shape.equivalent, shape.witnessed, shape.refused, shape.survived) == (
-        13,
-        0,
-        2,
-        10,
-        9,
-        1,
-    )
-    assert shape.detection == 0.9
-    # The exact interval of 9 of 10, as tables give it.
-    assert shape.interval == pytest.approx((0.5550, 0.9975), abs=5e-5)
-    assert (index.made, index.unrunnable, index.witnessed, index.detection) == (3, 3, 0, None)
-    assert (total.made, total.witnessed, total.refused, total.survived) == (16, 10, 9, 1)
+    assert (shape.made, shape.unrunnable, shape.equivalent, shape.refused, shape.survived) == (13, 0, 2, 9, 1)
+    assert shape.detection == total.detection == Rate(9, 10)
+    assert (index.made, index.unrunnable, index.detection) == (3, 3, Rate(0, 0))
+    assert (total.made, total.refused, total.survived) == (16, 9, 1)
 
 
 def test_of_nothing() -> None:

@@ -1,33 +1,27 @@
-"""Log: the records of a study as JSON lines, one a mutant, from which an interrupted study goes on."""
+"""Log: the records of a study as JSON lines, one a job, from which an interrupted study goes on."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Generic, Self, TextIO, TypeVar
 
-from kcbench import __version__
 from kcbench.errors import KcbenchError
-from kcbench.mutants.planted import Planted
-from kcbench.mutants.record import Record
+from kcbench.study.job import Job
+from kcbench.study.record import Record
+from kcbench.study.terms import Terms
 
-_START = b'{"subject": '
+J = TypeVar("J", bound=Job)
+R = TypeVar("R", bound=Record)
+T = TypeVar("T", bound=Terms)
+
+_START = b'{"id": '
 """What every line begins with."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What the outcome of a mutant depends on beside the mutant. Every line says it, so that studies are not mixed up."""
-
-    seed: str
-    device: str
-    equivalents: bool
-    kcbench: str = __version__
 
 
 class Log:
@@ -58,8 +52,9 @@ class Log:
         Raises:
             KcbenchError: It cannot be written.
         """
+        line = {"id": record.id, **record.to_json(), "study": self._terms}
         try:
-            self._stream.write(json.dumps({**record.to_json(), "study": self._terms}, allow_nan=False) + "\n")
+            self._stream.write(json.dumps(line, allow_nan=False) + "\n")
             self._stream.flush()
         except BrokenPipeError:
             raise  # Whoever reads stdout has seen enough.
@@ -68,58 +63,68 @@ class Log:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _Line(Generic[T]):
     id: str
-    terms: Terms
+    terms: T
     data: Mapping[str, Any]
 
 
-class Past:
+class Past(Generic[T]):
     """What the log of an earlier run holds. A last line that was cut off is taken from the file.
 
     Args:
         path: The file.
+        noun: What its records are about, for example ``mutant``.
+        terms: What the terms of such a study are. By them, logs of different kinds of studies are told apart.
 
     Raises:
         KcbenchError: It cannot be read, or is no log of one study.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, noun: str, terms: type[T]) -> None:
+        self._path, self._noun = path, noun
         try:
             data = path.read_bytes()
             whole, torn = data[: data.rfind(b"\n") + 1], data[data.rfind(b"\n") + 1 :]
-            self._lines = [self._read(number, line) for number, line in enumerate(whole.splitlines(), 1)]
+            self._lines = [self._read(number, line, terms) for number, line in enumerate(whole.splitlines(), 1)]
             if not (torn.startswith(_START) or _START.startswith(torn)):
-                raise KcbenchError("its last line is no mutant of a study", where=str(path), fix="choose another file")
+                raise KcbenchError(f"its last line is no {noun} of a study", where=str(path), fix="choose another file")
             os.truncate(path, len(whole))
         except OSError as error:
             raise KcbenchError(f"cannot be gone on with: {error.strerror}", where=str(path)) from error
         if len({line.terms for line in self._lines}) > 1:
-            raise KcbenchError("holds the mutants of several studies", where=str(path), fix="give each a file of its own")
+            raise KcbenchError(f"holds the {noun}s of several studies", where=str(path), fix="give each a file of its own")
 
-    def _read(self, number: int, line: bytes) -> _Line:
+    def _read(self, number: int, line: bytes, terms: type[T]) -> _Line[T]:
         try:
             data = json.loads(line)
-            return _Line(f"{data['subject']}/{data['id']}", Terms(**data["study"]), data)
+            return _Line(data["id"], terms(**data["study"]), data)
         except (ValueError, KeyError, TypeError) as error:
             fix = "restore the file, or delete that line and run again"
-            raise KcbenchError(f"line {number} is no mutant of a study", where=str(self._path), fix=fix) from error
+            raise KcbenchError(f"line {number} is no {self._noun} of a study", where=str(self._path), fix=fix) from error
 
     @property
-    def terms(self) -> Terms | None:
+    def terms(self) -> T | None:
         """The study's; None where the file is empty."""
         return self._lines[0].terms if self._lines else None
 
-    def records(self, planted: Sequence[Planted]) -> list[Record]:
-        """What it says of some mutants. Those that kcbench failed on are left out, so that they are examined again."""
-        by_id = {item.id: item for item in planted}
-        found = {}
+    def records(self, jobs: Sequence[J], read: Callable[[Mapping[str, Any], J], R]) -> list[R]:
+        """What it says of some jobs. Those that kcbench failed on are left out, so that they are examined again.
+
+        Args:
+            jobs: The jobs.
+            read: Makes a record of its JSON and the job.
+
+        Raises:
+            KcbenchError: Something is missing from a line.
+        """
+        by_id = {job.id: job for job in jobs}
+        found: dict[str, R] = {}
         for line in self._lines:
-            item = by_id.get(line.id)
-            if item is not None:
+            job = by_id.get(line.id)
+            if job is not None:
                 try:
-                    found[item.id] = Record.from_json(line.data, item)
+                    found[line.id] = read(line.data, job)
                 except (KeyError, TypeError) as error:
-                    raise KcbenchError(f"what it says of {item.id} is incomplete", where=str(self._path)) from error
+                    raise KcbenchError(f"what it says of {line.id} is incomplete", where=str(self._path)) from error
         return [record for record in found.values() if not record.failed]
