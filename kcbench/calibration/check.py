@@ -11,10 +11,10 @@ from pathlib import Path
 
 from kcbench.calibration.committed import Committed
 from kcbench.calibration.figures import Figures, measure
-from kcbench.calibration.proportion import Proportion
 from kcbench.calibration.rows import read_broken, read_honest
 from kcbench.errors import KcbenchError
 from kcbench.numerics.statistics import Interval
+from kcbench.report.proportion import Proportion
 from kcbench.report.text import number
 
 FACTOR = 1.5

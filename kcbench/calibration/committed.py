@@ -12,10 +12,10 @@ from typing import Any
 from kcbench import __version__
 from kcbench.calibration.figures import Figures
 from kcbench.calibration.fit import Fit
-from kcbench.calibration.proportion import Proportion
 from kcbench.calibration.rows import Broken, Honest
 from kcbench.domain.schema import load_json, validate
 from kcbench.numerics.constants import PATH
+from kcbench.report.proportion import Proportion
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kcbench.calibration.proportion import Proportion
 from kcbench.calibration.rows import CLEAN, REFUSED, Broken, Honest
 from kcbench.numerics.statistics import mcnemar
+from kcbench.report.proportion import Proportion
 
 
 @dataclass(frozen=True)

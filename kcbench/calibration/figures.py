@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from kcbench.calibration.comparison import Comparison, comparisons
 from kcbench.calibration.gate_set import GateSet, GateUse, cheapest, gate_uses
-from kcbench.calibration.proportion import Proportion
 from kcbench.calibration.rows import ERROR, FAILED, REFUSED, Broken, Honest
 from kcbench.calibration.split import held_out
 from kcbench.calibration.spread import Spread, spreads
+from kcbench.report.proportion import Proportion
 
 ALL = "all"
 """Stands for all fault classes together."""

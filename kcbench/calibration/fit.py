@@ -6,8 +6,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kcbench.calibration.proportion import Proportion
 from kcbench.calibration.rows import REFUSED, Broken, Honest, Ratios
+from kcbench.report.proportion import Proportion
 
 HONEST_MARGIN = 1.25
 """How far above what the worst honest kernel needs a constant has to be, as a factor."""

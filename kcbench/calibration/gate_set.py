@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kcbench.calibration.proportion import Proportion
 from kcbench.calibration.rows import REFUSED, Broken
+from kcbench.report.proportion import Proportion
 
 KEPT = 0.99
 """Share of the detected faults that a smaller set of gates has to keep."""

@@ -12,7 +12,7 @@ from rich.table import Table
 from kcbench.cli.asked import Asked
 from kcbench.cli.exits import BUG, INTERRUPTED, REFUSED
 from kcbench.cli.options import Language, draw_seed, require_torch, require_triton, split_names
-from kcbench.cli.studies import again, checkers_table, conclude, examine, plain_table, settle, with_interval
+from kcbench.cli.studies import again, checkers_table, conclude, examine, plain_table, settle
 from kcbench.errors import KcbenchError
 from kcbench.report.text import one_line, percent
 
@@ -101,8 +101,8 @@ def _tables(records: Sequence[Record], title: str) -> Iterator[Table]:
     table = plain_table(title, "fault class", *COLUMNS)
     for fault, count in tally(record.outcome for record in records).items():
         detected = count.detection
-        numbers = (count.made, count.unrunnable, count.equivalent, detected.total, count.refused, count.survived)
-        table.add_row(fault, *map(str, numbers), with_interval(detected), style="bold" if fault == ALL else "")
+        numbers = (count.made, count.unrunnable, count.equivalent, detected.n, count.refused, count.survived)
+        table.add_row(fault, *map(str, numbers), str(detected), style="bold" if fault == ALL else "")
     yield table
     compared = _compared(records)
     if compared:

@@ -19,13 +19,11 @@ from kcbench.cli.asked import Asked
 from kcbench.cli.output import STDOUT
 from kcbench.cli.progress import StepProgress
 from kcbench.errors import KcbenchError
-from kcbench.report.text import percent
 
 if TYPE_CHECKING:
     from kcbench.study.job import Job
     from kcbench.study.log import Log, Past
     from kcbench.study.opinions import Opinions
-    from kcbench.study.rate import Rate
     from kcbench.study.record import Record
     from kcbench.study.terms import Terms
 
@@ -189,7 +187,7 @@ def checkers_table(said: Sequence[tuple[bool, Opinions]], *, title: str, of: str
 
     table = plain_table(title, "checker", of, "refused", f"{what}\n(95 % interval)")
     for name, rate in refusals(said).items():
-        table.add_row(name, str(rate.total), str(rate.count), with_interval(rate))
+        table.add_row(name, str(rate.n), str(rate.k), str(rate))
     return table
 
 
@@ -206,11 +204,3 @@ def plain_table(title: str, first: str, *columns: str) -> Table:
     for column in columns:
         table.add_column(column, justify="right", vertical="bottom")
     return table
-
-
-def with_interval(rate: Rate) -> str:
-    """A share with its interval: ``97.3 % (93.1-99.3)``; a dash where there is none."""
-    if rate.share is None:
-        return "-"
-    low, high = (percent(end).removesuffix("\u00a0%") for end in rate.interval)
-    return f"{percent(rate.share)} ({low}-{high})"

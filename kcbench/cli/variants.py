@@ -12,7 +12,7 @@ from rich.text import Text
 from kcbench.cli.asked import Asked
 from kcbench.cli.exits import BUG, INTERRUPTED, REFUSED
 from kcbench.cli.options import Device, Language, draw_seed, require_torch, require_triton
-from kcbench.cli.studies import again, checkers_table, conclude, examine, plain_table, settle, with_interval
+from kcbench.cli.studies import again, checkers_table, conclude, examine, plain_table, settle
 from kcbench.errors import KcbenchError
 from kcbench.report.text import one_line
 
@@ -98,7 +98,7 @@ def _tables(records: Sequence[Record], title: str) -> Iterator[Table | Text]:
         table.add_row(task, *map(str, numbers), worst, style="bold" if task == ALL else "")
     yield table
     rate = counts[ALL].refusals
-    yield Text(f"refused of proven: {rate.count:,} of {rate.total:,}, {with_interval(rate)}")
+    yield Text(f"refused of proven: {rate.k:,} of {rate.n:,}, {rate}")
     judged = [record for record in records if record.state != ERROR]
     said = [(record.wronged, record.opinions) for record in judged if record.opinions is not None]
     if said:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kcbench.ensemble.record import CLEAN, REFUSED, Record
 from kcbench.ensemble.variant import TORCH, TRITON
-from kcbench.study.rate import Rate
+from kcbench.report.proportion import Proportion
 
 ALL = "all"
 """Stands for all tasks together."""
@@ -30,9 +30,9 @@ class Tally:
     """That gate."""
 
     @property
-    def refusals(self) -> Rate:
+    def refusals(self) -> Proportion:
         """How many of those that were judged are refused."""
-        return Rate(self.refused, self.refused + self.clean)
+        return Proportion(self.refused, self.refused + self.clean)
 
 
 def tally(records: Iterable[Record]) -> dict[str, Tally]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kcbench.mutants.outcome import EQUIVALENT, REFUSED, SURVIVED, UNRUNNABLE, Outcome
-from kcbench.study.rate import Rate
+from kcbench.report.proportion import Proportion
 
 ALL = "all"
 """Stands for all fault classes together."""
@@ -24,9 +24,9 @@ class Tally:
     survived: int
 
     @property
-    def detection(self) -> Rate:
+    def detection(self) -> Proportion:
         """How many the gates refuse of those that are shown to be faulty, and were judged."""
-        return Rate(self.refused, self.refused + self.survived)
+        return Proportion(self.refused, self.refused + self.survived)
 
 
 def tally(outcomes: Iterable[Outcome]) -> dict[str, Tally]:

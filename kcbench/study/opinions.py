@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from kcbench.report.proportion import Proportion
 from kcbench.study.checkers import all_checkers
-from kcbench.study.rate import Rate
 
 KCBENCH = "kcbench"
 
@@ -36,7 +36,7 @@ class Opinions:
         return cls(tuple(data["accepted_by"]), tuple(data["refused_by"]), data["failed_checkers"])
 
 
-def refusals(said: Iterable[tuple[bool, Opinions]]) -> dict[str, Rate]:
+def refusals(said: Iterable[tuple[bool, Opinions]]) -> dict[str, Proportion]:
     """How many kernels each checker refuses.
 
     Args:
@@ -46,9 +46,9 @@ def refusals(said: Iterable[tuple[bool, Opinions]]) -> dict[str, Rate]:
         By checker, kcbench first. Out of fewer kernels where one was not asked about all of them.
     """
     found = tuple(said)
-    rates = {KCBENCH: Rate(sum(refused for refused, _ in found), len(found))}
+    rates = {KCBENCH: Proportion(sum(refused for refused, _ in found), len(found))}
     for checker in all_checkers():
         count = sum(checker.id in opinions.refused_by for _, opinions in found)
         accepted = sum(checker.id in opinions.accepted_by for _, opinions in found)
-        rates[checker.id] = Rate(count, count + accepted)
+        rates[checker.id] = Proportion(count, count + accepted)
     return rates

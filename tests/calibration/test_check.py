@@ -14,8 +14,8 @@ from kcbench.calibration import check as module
 from kcbench.calibration.check import check, compare
 from kcbench.calibration.committed import Committed
 from kcbench.calibration.figures import measure
-from kcbench.calibration.proportion import Proportion
 from kcbench.errors import KcbenchError
+from kcbench.report.proportion import Proportion
 from tests.calibration.rows import broken, honest, mutant_line, variant_line
 
 COMMITTED = Committed(

@@ -17,12 +17,12 @@ from kcbench.calibration import committed  # noqa: E402
 from kcbench.calibration.committed import Committed, renewed  # noqa: E402
 from kcbench.calibration.figures import ALL, measure  # noqa: E402
 from kcbench.calibration.fit import BOUNDS, fit  # noqa: E402
-from kcbench.calibration.proportion import Proportion  # noqa: E402
 from kcbench.domain.schema import load_json, problems  # noqa: E402
 from kcbench.gates import cmp01, compare, ord03, value  # noqa: E402
 from kcbench.numerics import constants as module  # noqa: E402
 from kcbench.numerics.constants import PATH, Constants, constants  # noqa: E402
 from kcbench.numerics.stochastic import sigma  # noqa: E402
+from kcbench.report.proportion import Proportion  # noqa: E402
 from tests.calibration.rows import broken, honest  # noqa: E402
 
 READERS = [

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kcbench.calibration.comparison import comparisons
 from kcbench.calibration.figures import ALL, measure
 from kcbench.calibration.gate_set import cheapest, gate_uses
-from kcbench.calibration.proportion import Proportion
 from kcbench.calibration.split import held_out
 from kcbench.calibration.spread import spreads
+from kcbench.report.proportion import Proportion
 from tests.calibration.rows import broken, honest
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcbench.calibration.fit import BOUNDS, Fit, fit, try_out
-from kcbench.calibration.proportion import Proportion
 from kcbench.gates import all_gates
+from kcbench.report.proportion import Proportion
 from tests.calibration.rows import broken, honest
 
 KAPPA = {"kappa": 8.0}

@@ -10,8 +10,8 @@ from kcbench.ensemble import Variant
 from kcbench.ensemble.proof import Proof
 from kcbench.ensemble.record import Record
 from kcbench.ensemble.tally import tally
+from kcbench.report.proportion import Proportion
 from kcbench.study.opinions import Opinions
-from kcbench.study.rate import Rate
 from kcbench.study.ruling import Ruling
 
 PROVEN = Proof((), 0.25)
@@ -37,13 +37,13 @@ def test_counts() -> None:
     relu, softmax, total = found.values()
     assert (relu.torch, relu.triton, relu.proven, relu.clean, relu.refused, relu.failed) == (3, 1, 3, 1, 1, 1)
     assert (relu.worst, relu.gate) == (1.5, "CMP-01") and (softmax.worst, softmax.gate) == (0.5, "CMP-01")
-    assert (total.proven, total.clean, total.refusals) == (4, 2, Rate(1, 3))
+    assert (total.proven, total.clean, total.refusals) == (4, 2, Proportion(1, 3))
     assert (total.worst, total.gate) == (1.5, "CMP-01")
 
 
 def test_of_nothing() -> None:
     [(name, count)] = tally([]).items()
-    assert (name, count.proven, count.refusals, count.gate) == ("all", 0, Rate(0, 0), "")
+    assert (name, count.proven, count.refusals, count.gate) == ("all", 0, Proportion(0, 0), "")
 
 
 def test_what_is_written_is_read_back() -> None:

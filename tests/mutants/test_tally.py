@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from kcbench.mutants import Mutant  # noqa: E402
 from kcbench.mutants.outcome import Outcome  # noqa: E402
 from kcbench.mutants.tally import tally  # noqa: E402
-from kcbench.study.rate import Rate  # noqa: E402
+from kcbench.report.proportion import Proportion  # noqa: E402
 
 
 def outcomes(fault: str, **counts: int) -> list[Outcome]:
@@ -22,8 +22,8 @@ def test_counts_and_detection() -> None:
     assert list(found) == ["index", "shape", "all"]
     shape, index, total = found["shape"], found["index"], found["all"]
     assert (shape.made, shape.unrunnable, shape.equivalent, shape.refused, shape.survived) == (13, 0, 2, 9, 1)
-    assert shape.detection == total.detection == Rate(9, 10)
-    assert (index.made, index.unrunnable, index.detection) == (3, 3, Rate(0, 0))
+    assert shape.detection == total.detection == Proportion(9, 10)
+    assert (index.made, index.unrunnable, index.detection) == (3, 3, Proportion(0, 0))
     assert (total.made, total.refused, total.survived) == (16, 9, 1)
 
 

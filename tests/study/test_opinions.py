@@ -8,9 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from kcbench.report.proportion import Proportion  # noqa: E402
 from kcbench.study.checkers import all_checkers  # noqa: E402
 from kcbench.study.opinions import Opinions, refusals  # noqa: E402
-from kcbench.study.rate import Rate  # noqa: E402
 
 V0, V1, FOUR, CLASSIC = (checker.id for checker in all_checkers())
 
@@ -24,7 +24,13 @@ def test_refusals() -> None:
     ]
     found = refusals(said)
     assert list(found) == ["kcbench", V0, V1, FOUR, CLASSIC]
-    assert found == {"kcbench": Rate(2, 3), V0: Rate(0, 3), V1: Rate(1, 3), FOUR: Rate(2, 2), CLASSIC: Rate(3, 3)}
+    assert found == {
+        "kcbench": Proportion(2, 3),
+        V0: Proportion(0, 3),
+        V1: Proportion(1, 3),
+        FOUR: Proportion(2, 2),
+        CLASSIC: Proportion(3, 3),
+    }
 
 
 def test_json() -> None:
@@ -36,7 +42,7 @@ def test_json() -> None:
 
 
 def test_a_rate() -> None:
-    assert Rate(0, 0).share is None and Rate(0, 0).interval == (0.0, 1.0)
-    assert Rate(9, 10).share == 0.9
+    assert Proportion(0, 0).share is None and Proportion(0, 0).interval == (0.0, 1.0)
+    assert Proportion(9, 10).share == 0.9
     # The exact interval of 9 of 10, as tables give it.
-    assert Rate(9, 10).interval == pytest.approx((0.5550, 0.9975), abs=5e-5)
+    assert Proportion(9, 10).interval == pytest.approx((0.5550, 0.9975), abs=5e-5)

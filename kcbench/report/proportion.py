@@ -34,6 +34,7 @@ class Proportion:
         return clopper_pearson(self.k, self.n)
 
     def __str__(self) -> str:
+        """The share with its interval: ``97.3 % (93.1-99.3)``; a dash where there is none."""
         if self.share is None:
             return "-"
         low, high = (percent(end).removesuffix("\u00a0%") for end in self.interval)
