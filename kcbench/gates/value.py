@@ -37,6 +37,10 @@ from kcbench.numerics.stochastic import KAPPA, z_score
 EAGER_FACTOR = constants().eager_factor
 """How much further than eager's own worst element, in units of the bound, an honest kernel may be off."""
 
+HALVES = ("float16", "bfloat16")
+"""Dtypes in which a result may be stored once more than eager does it. Libraries do that: torch's own softmax on a CPU keeps its
+exponentials in the output's memory where the rows lie apart."""
+
 
 def check_value(ctx: JudgeContext, probe: Probe, *, grant: float = 1.0, any_order: bool = False) -> Check:
     """Whether every output element lies within the derived bound around the float64 truth.
@@ -94,6 +98,8 @@ class _Line:
     """Whether values must be equal: those of a dtype without rounding."""
     sigma: Tensor | None = None
     """None under the classic bound, and where values must be equal."""
+    stored: Tensor | None = None
+    """What a store of an intermediate result in the dtype of the output may add; None in dtypes where that is no honest thing."""
     widest: Tensor | None = None
     """The closed-form bound, where it is granted as well."""
     classes: Tensor | None = None
@@ -107,6 +113,8 @@ class _Line:
         if self.exact:
             return torch.where(got == self.want, 0.0, math.inf)
         error = torch.nan_to_num((got - self.want).abs(), nan=math.inf, posinf=math.inf)
+        if self.stored is not None:
+            error = (error - self.stored).clamp_min(0)
         if self.sigma is None:
             ratio = error / self.tolerance
         else:
@@ -167,7 +175,7 @@ def _line(ctx: JudgeContext, probe: Probe, index: int, eager: Tensor, want: Tens
     left_out = classes(eager.to(torch.float64)) != wanted
     # Close to the overflow line, which side a correct kernel rounds to is luck.
     left_out |= (want.abs() > 0.98 * facts.max) & (want.abs() < 1.02 * facts.max) & torch.isfinite(want)
-    sigma = widest = None
+    sigma = widest = stored = None
     if ctx.bounds == "classic":
         tolerance = bounds.classic(want, dtype=dtype, length=length).expand_as(want)
     else:
@@ -175,6 +183,9 @@ def _line(ctx: JudgeContext, probe: Probe, index: int, eager: Tensor, want: Tens
         sigma = estimate.sigma[index]
         # The submission may have legal order-dependent noise of its own at the last store: u_out |y| + eta, beside kappa sigma.
         tolerance = KAPPA * sigma + facts.u * want.abs() + facts.eta
+        if dtype in HALVES:
+            stored = torch.where(torch.isfinite(want), facts.u * want.abs(), 0.0)
+            tolerance = tolerance + stored
         left_out |= estimate.ambiguous[index]
     if spread is not None:
         regime = "tf32" if ctx.contract.precision == "tf32" else "ieee"
@@ -185,6 +196,7 @@ def _line(ctx: JudgeContext, probe: Probe, index: int, eager: Tensor, want: Tens
         dtype,
         tolerance,
         sigma=sigma,
+        stored=stored,
         widest=widest,
         classes=wanted if bool(wanted.any()) else None,
         left_out=left_out if bool(left_out.any()) else None,

@@ -293,6 +293,27 @@ def test_a_check_that_eager_fails_is_invalid(judge, oracles) -> None:
         oracles.cache_clear()
 
 
+def stored_often(times: int):
+    """A softmax whose exponentials are stored in the dtype of the input, and whose result is rounded away from zero at the end."""
+
+    def mutate(probe, inputs, outputs):
+        if probe.dtype == "float32":
+            return outputs
+        x = inputs["x"].double()
+        y = (x - x.amax(1, keepdim=True)).exp()
+        y = y.to(inputs["x"].dtype).double() / y.sum(1, keepdim=True)
+        u = {"float16": 2.0**-11, "bfloat16": 2.0**-8}[probe.dtype]
+        return ((y * (1 + (times - 2) * u)).to(inputs["x"].dtype),)
+
+    return mutate
+
+
+def test_a_result_may_be_stored_once_more_in_16_bits(judge) -> None:
+    """Torch's own softmax does it on a CPU, where the rows lie apart."""
+    assert judge("PRC-01", "level1/softmax", stored_often(2)).status == PASS
+    assert judge("PRC-01", "level1/softmax", stored_often(6)).codes == ("PRC-01.value",)
+
+
 class _EagerRaises:
     """An oracle whose eager model raises; whatever else is asked of it is a mistake."""
 
