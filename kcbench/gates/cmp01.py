@@ -35,6 +35,8 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "x1e-2": {"kind": "normal", "gain": 1e-2},
     "x1e-3": {"kind": "normal", "gain": 1e-3},
     "x1e3": {"kind": "normal", "gain": 1e3},
+    # Below any threshold under which a kernel may take everything for zero, and ordinary float32 values all the same.
+    "x2^-40": {"kind": "normal", "gain": 2.0**-40},
 }
 """Distributions for the inputs whose domain is ``real``; the others keep their own recipe and draw anew."""
 EQUAL = frozenset({"sparse", "constant", "integers", "zeros"})
