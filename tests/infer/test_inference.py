@@ -87,7 +87,7 @@ def test_a_clause_that_is_missing_has_its_reason(inferences: Callable[[str], Inf
 def test_inputs_on_which_the_model_is_useless_are_not_redrawn() -> None:
     """On ordinary numbers the sine of so large an angle is noise; on the problem's own it is not."""
     code = problem(
-        forward("torch.sin(x * 1e12)"), "return [torch.rand(batch, width) * 1e-12]", constants="batch = 64\nwidth = 96"
+        forward("torch.sin(x * 1e20)"), "return [torch.rand(batch, width) * 1e-20]", constants="batch = 64\nwidth = 96"
     )
     found = infer(code, task_id="level1/sine", name="sine")
     assert "CMP-01" in found.applicable

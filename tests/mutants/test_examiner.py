@@ -103,7 +103,7 @@ def test_what_fails_on_one_mutant_is_its_outcome(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_survivor_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outcome, "_score", lambda mutant, bench: {"codes": [], "errors": [], "ratios": {}})
+    monkeypatch.setattr(outcome, "_score", lambda mutant, bench, every_gate: {"codes": [], "errors": [], "ratios": {}})
     with Examiner(HERE, seed=SEED) as examiner:
         found = examiner.examine(planted("torch.relu(x) * 2"))
     assert found.outcome.status == "refused" and "CMP-01.value" in found.outcome.codes
@@ -112,7 +112,9 @@ def test_a_survivor_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_gate_that_fails_leaves_no_survivor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outcome, "_score", lambda mutant, bench: {"codes": [], "errors": ["ORD-02: KeyError: 'x'"], "ratios": {}})
+    monkeypatch.setattr(
+        outcome, "_score", lambda mutant, bench, every_gate: {"codes": [], "errors": ["ORD-02: KeyError: 'x'"], "ratios": {}}
+    )
     with Examiner(HERE, seed=SEED) as examiner:
         found = examiner.examine(planted("torch.relu(x) * 2"))
     assert found.failed and (found.outcome.status, found.outcome.errors) == ("failed", ("ORD-02: KeyError: 'x'",))
