@@ -232,6 +232,7 @@ def test_the_other_checkers_run_on_the_cpu(run: Callable[..., Any], monkeypatch:
     assert outcome.code == 2 and outcome.err.startswith("error: --checkers: the other checkers run on the CPU")
 
 
+@pytest.mark.slow
 def test_for_real(run: Callable[..., Any], tmp_path: Path) -> None:
     more = (*MORE, "--jobs", 1, "--checkers", "--json", tmp_path / "log.jsonl")
     outcome = run("redteam", "--mutants", 3, "--seed", 1, *more)

@@ -32,6 +32,7 @@ def pool() -> Iterator[WorkerPool]:
         yield made
 
 
+@pytest.mark.slow
 def test_workers_come_to_the_same_as_this_process(pool: WorkerPool) -> None:
     items = [
         planted("torch.clamp_min(x, 0)"),

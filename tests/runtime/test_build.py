@@ -117,6 +117,7 @@ def test_compilers_do_not_outnumber_the_cores(monkeypatch: pytest.MonkeyPatch) -
 # Time and place
 
 
+@pytest.mark.slow
 def test_a_build_gets_more_time_than_an_import(start: Start) -> None:
     limits = replace(BRIEF, build_seconds=30.0)
     slow = "if __name__: time.sleep(2)"

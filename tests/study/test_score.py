@@ -60,6 +60,7 @@ def summary(verdicts: tuple[Verdict, ...]) -> list[tuple[str, str, tuple[str, ..
     return [(v.gate, v.status, v.codes, v.checks) for v in verdicts if v.gate != "RES-02"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TORCH)
 def test_the_engines_verdicts(name: str, engine: dict[str, tuple[Verdict, ...]]) -> None:
     entry = ENTRIES[name]
@@ -69,6 +70,7 @@ def test_the_engines_verdicts(name: str, engine: dict[str, tuple[Verdict, ...]])
     assert any(verdict.status == FAIL for verdict in found) == entry.broken
 
 
+@pytest.mark.slow
 def test_the_engines_verdicts_on_triton(engine: dict[str, tuple[Verdict, ...]]) -> None:
     """In a process of their own: Triton decides at import whether it interprets."""
     pytest.importorskip("triton")
