@@ -120,8 +120,8 @@ def _check(ctx: JudgeContext, probe: Probe, required: bool) -> tuple[Check, str]
             probe, FAILED, "the output carries no gradient with respect to the inputs", True, math.inf, evidence
         ), "missing"
     truth = ctx.oracle.gradient_truth(probe)
-    # What is not in the answer at all is a parameter that the kernel calls by another name, if it has it.
-    asked = [name for name in wanted if name in seen.gradients or name.startswith("input:")]
+    # A kernel that has not all of the task's names owes nothing under those that it calls otherwise; one that has them owes all.
+    asked = [name for name in wanted if ctx.plan.redraw or name in seen.gradients or name.startswith("input:")]
     missing = [name for name in asked if name not in offered and bool(truth[name].count_nonzero())]
     if missing:
         evidence = {**where(probe), "kind": "missing-gradient", "gradients": missing}

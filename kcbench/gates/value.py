@@ -40,6 +40,8 @@ EAGER_FACTOR = constants().eager_factor
 HALVES = ("float16", "bfloat16")
 """Dtypes in which a result may be stored once more than eager does it. Libraries do that: torch's own softmax on a CPU keeps its
 exponentials in the output's memory where the rows lie apart."""
+SIDES = 64
+"""Fewest elements by which a result that is cut is told from one that is rounded."""
 
 
 def check_value(ctx: JudgeContext, probe: Probe, *, grant: float = 1.0, any_order: bool = False) -> Check:
@@ -79,6 +81,8 @@ def check_value(ctx: JudgeContext, probe: Probe, *, grant: float = 1.0, any_orde
         return Check(probe, PASSED, ratio=ratio)
     line = standard.lines[worst.output]
     tolerance = float(line.tolerance.flatten()[worst.flat])
+    if line.stored is not None and line.granted(got[worst.output]) is None:
+        tolerance -= float(line.stored.flatten()[worst.flat])
     facts = element(got[worst.output], line.want, worst.flat, output=worst.output, tolerance=tolerance, dtype=line.dtype)
     reason = f"{probe.label}: element {facts['index']} is {facts['got']} instead of {facts['expected']}"
     if math.isfinite(ratio):
@@ -107,14 +111,20 @@ class _Line:
     left_out: Tensor | None = None
     """Elements that are not compared; None where all are."""
 
+    def granted(self, got: Tensor) -> Tensor | None:
+        """What is granted for a store, if anything: nothing to a result that was cut."""
+        cut = self.stored is not None and _one_sided(got.to(torch.float64) - self.want, self.want, self.stored)
+        return None if cut else self.stored
+
     def ratios(self, got: Tensor) -> Tensor:
         """Error over tolerance per element, NaN where an element is left out, inf where its class is wrong."""
         got = got.to(torch.float64)
         if self.exact:
             return torch.where(got == self.want, 0.0, math.inf)
         error = torch.nan_to_num((got - self.want).abs(), nan=math.inf, posinf=math.inf)
-        if self.stored is not None:
-            error = (error - self.stored).clamp_min(0)
+        stored = self.granted(got)
+        if stored is not None:
+            error = (error - stored).clamp_min(0)
         if self.sigma is None:
             ratio = error / self.tolerance
         else:
@@ -126,6 +136,18 @@ class _Line:
             same = classes(got) == wanted
             ratio = torch.where((wanted == 0) & same, ratio, torch.where(same, 0.0, math.inf))
         return ratio if self.left_out is None else ratio.masked_fill(self.left_out, math.nan)
+
+
+def _one_sided(error: Tensor, want: Tensor, unit: Tensor) -> bool:
+    """Whether all errors lie on one side of the truth, or towards zero, as those of a result whose last bits are cut off do.
+
+    However often a result is rounded, its errors lie on both. ``unit`` is the roundoff of each element.
+    """
+    told = torch.isfinite(error) & (error.abs() > unit / 64) & (unit > 0)
+    if int(told.sum()) < SIDES:
+        return False
+    signs = error[told].sign()
+    return any(bool((side == side[0]).all()) for side in (signs, signs * want[told].sign()))
 
 
 @dataclass(frozen=True)

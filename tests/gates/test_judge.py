@@ -360,6 +360,20 @@ def test_a_contract_that_asks_for_gradients_of_parameters_alone(oracles, offered
     assert verdict.status == (PASS if offered else NOT_APPLICABLE), verdict
 
 
+@pytest.mark.parametrize(("redraw", "status"), [(True, FAIL), (False, PASS)])
+def test_a_parameter_that_is_not_in_the_answer(oracles, redraw, status) -> None:
+    """It is owed by a kernel that has all of the task's names; another one may call it otherwise."""
+    oracle = oracles("level1/layernorm")
+    plan = PlanContext(oracle.task.contract, redraw=redraw)
+    probes = cmp02.GATE.plan(plan)
+    seen = {probe.id: oracle.eager(probe) for probe in probes}
+    seen = {
+        name: dataclasses.replace(item, gradients={key: value for key, value in item.gradients.items() if "bias" not in key})
+        for name, item in seen.items()
+    }
+    assert cmp02.GATE.judge(JudgeContext(plan, seen, oracle, {probe.id: probe for probe in probes}), probes).status == status
+
+
 @pytest.mark.parametrize(
     ("kind", "message", "status"),
     [

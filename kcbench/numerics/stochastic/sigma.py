@@ -19,7 +19,7 @@ from kcbench.numerics.stochastic.precision import Precision
 KAPPA = constants().kappa
 """Largest z of an honest kernel.
 
-Set once, by calibration (``docs/calibration.md``): with eight draws and the shrinkage below, a perfect model over 3e6 outputs
+Set once, from these measurements: with eight draws and the shrinkage below, a perfect model over 3e6 outputs
 reaches 6.4; on 29 problems and 606 honest re-implementations in ieee float32 the worst z was 6.3, on an H200 eager and compiled
 kernels stay at or under 4.1 in all regimes, while 16-bit accumulators reach 104 to 3,980. It is not tuned per kernel or dtype.
 """
