@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from kcbench.mutants.planted import Planted  # noqa: E402
 from kcbench.mutants.record import Record  # noqa: E402
 from kcbench.mutants.witness import Witness  # noqa: E402
 from kcbench.study.opinions import Opinions  # noqa: E402
+from tests.cli.studies import Fake, row  # noqa: E402
 
 WITNESS = Witness("value", "output 0 errs 40 times what is allowed", {"batch_size": 3, "dim": 7}, "normal", "float32", 40.0)
 RATIOS = {"CMP-01": {"float32": 31.5}}
@@ -34,23 +35,6 @@ def record(item: Planted, status: str = "refused", **more: Any) -> Record:
     return Record(item, Outcome(item.mutant, status, witness, codes, errors, RATIOS, opinions), seconds=0.5, **more)
 
 
-class Fake:
-    """Stands in for :func:`kcbench.mutants.study.run_study`."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-        self.given: list[list[str]] = []
-        self.options: dict[str, Any] = {}
-
-    def __call__(self, planted: Sequence[Planted], **options: Any) -> Iterator[Record]:
-        self.given.append([item.id for item in planted])
-        self.options = options
-        for number, item in enumerate(planted):
-            if options["stop"].is_set():
-                return
-            yield self.answer(number, item)
-
-
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], Fake]:
     def use(answer: Answer) -> Fake:
@@ -59,11 +43,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], Fake]:
         return made
 
     return use
-
-
-def row(out: str, name: str) -> list[str]:
-    [line] = [line for line in out.splitlines() if line.startswith(name)]
-    return line.replace("\u00a0", " ").split()
 
 
 def test_all_refused(fake: Callable[[Answer], Fake], run: Callable[..., Any]) -> None:

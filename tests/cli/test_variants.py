@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from kcbench.ensemble.proof import Proof  # noqa: E402
 from kcbench.ensemble.record import Record  # noqa: E402
 from kcbench.study.opinions import Opinions  # noqa: E402
 from kcbench.study.ruling import Ruling  # noqa: E402
+from tests.cli.studies import Fake, row  # noqa: E402
 
 RATIOS = {"CMP-01": {"float32": 0.25, "float16": 0.375}}
 OPINIONS = Opinions(("kernelbench-v0", "four-distributions", "classic-bounds"), ("kernelbench-v1",))
@@ -31,23 +32,6 @@ def record(variant: Variant, *codes: str, faults: tuple[str, ...] = (), errors: 
     return Record(variant, Proof(faults, 0.5), Ruling(codes, errors, RATIOS), findings, seconds=0.5, **more)
 
 
-class Fake:
-    """Stands in for :func:`kcbench.ensemble.study.run_study`."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-        self.given: list[list[str]] = []
-        self.options: dict[str, Any] = {}
-
-    def __call__(self, variants: Sequence[Variant], **options: Any) -> Iterator[Record]:
-        self.given.append([item.id for item in variants])
-        self.options = options
-        for number, item in enumerate(variants):
-            if options["stop"].is_set():
-                return
-            yield self.answer(number, item)
-
-
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], Fake]:
     def use(answer: Answer) -> Fake:
@@ -56,11 +40,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], Fake]:
         return made
 
     return use
-
-
-def row(out: str, name: str) -> list[str]:
-    [line] = [line for line in out.splitlines() if line.startswith(name)]
-    return line.replace("\u00a0", " ").split()
 
 
 def test_all_clean(fake: Callable[[Answer], Fake], run: Callable[..., Any]) -> None:
