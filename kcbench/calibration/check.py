@@ -6,10 +6,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kcbench.calibration.committed import Committed
+from kcbench.calibration.committed import Committed, Draw
 from kcbench.calibration.figures import Figures, measure
 from kcbench.calibration.rows import read_broken, read_honest
 from kcbench.errors import KcbenchError
@@ -49,23 +49,28 @@ def check(committed: Committed, *, quick: bool, jobs: int | None, quiet: bool) -
     Raises:
         KcbenchError: Nothing was committed yet, or a study ended without figures.
     """
-    if not committed.variants or not committed.mutants:
+    if not committed.variants.count or not committed.mutants.count:
         raise KcbenchError("nothing is calibrated yet", fix="kcbench calibrate --variants FILE --mutants FILE --write")
     most_variants, most_mutants = QUICK if quick else WHOLE
-    variants, mutants = min(committed.variants, most_variants), min(committed.mutants, most_mutants)
+    variants, mutants = _fewer(committed.variants, most_variants, quick), _fewer(committed.mutants, most_mutants, quick)
     with tempfile.TemporaryDirectory(prefix="kcbench-calibrate-") as folder:
         honest, broken = Path(folder, "variants.jsonl"), Path(folder, "mutants.jsonl")
-        more = [*(("--language", "torch") if quick else ()), *(("--jobs", str(jobs)) if jobs else ())]
-        more += ["--quiet"] if quiet else []
-        _study("variants", variants, committed.variants_seed, honest, more)
-        _study("mutants", mutants, committed.mutants_seed, broken, more)
+        more = [*(("--jobs", str(jobs)) if jobs else ()), *(("--quiet",) if quiet else ())]
+        _study("variants", variants, honest, more)
+        _study("mutants", mutants, broken, more)
         figures = measure(read_honest(honest), read_broken(broken))
-    same = not quick and (variants, mutants) == (committed.variants, committed.mutants)
+    same = (variants, mutants) == (committed.variants, committed.mutants)
     return tuple(compare(committed, figures, same=same))
 
 
-def _study(what: str, count: int, seed: str, path: Path, more: Sequence[str]) -> None:
-    command = [sys.executable, "-m", "kcbench", "redteam", f"--{what}", str(count), "--seed", seed, "--device", "cpu"]
+def _fewer(draw: Draw, most: int, quick: bool) -> Draw:
+    """Some kernels of a study, as the same seed draws them."""
+    return replace(draw, count=min(draw.count, most), language="torch" if quick else draw.language)
+
+
+def _study(what: str, draw: Draw, path: Path, more: Sequence[str]) -> None:
+    command = [sys.executable, "-m", "kcbench", "redteam", f"--{what}", str(draw.count), "--seed", draw.seed, "--device", "cpu"]
+    command += ["--language", draw.language] if draw.language else []
     # Its tables are not of interest; progress and complaints are.
     code = subprocess.run([*command, "--json", str(path), *more], stdout=subprocess.DEVNULL, check=False).returncode
     if code not in (0, 1):

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from kcbench import __version__
@@ -14,19 +13,33 @@ from kcbench.calibration.figures import Figures
 from kcbench.calibration.fit import Fit
 from kcbench.calibration.rows import Broken, Honest
 from kcbench.domain.schema import load_json, validate
+from kcbench.errors import KcbenchError
 from kcbench.numerics.constants import PATH
 from kcbench.report.proportion import Proportion
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Which kernels a study was made of."""
+
+    seed: str
+    count: int
+    """How many; 0 before the first calibration."""
+    language: str = ""
+    """Of all of them; empty where there are several."""
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Draw:
+        """As ``constants.schema.json`` says it."""
+        return cls(data["seed"], data["count"], data["language"])
 
 
 @dataclass(frozen=True)
 class Committed:
     """What the constants' file says of the study behind it."""
 
-    variants_seed: str
-    variants: int
-    """How many variants were studied; 0 before the first calibration."""
-    mutants_seed: str
-    mutants: int
+    variants: Draw
+    mutants: Draw
     alarms: Proportion
     """Proven honest kernels that were refused."""
     honest_worst: Mapping[tuple[str, str], float]
@@ -46,23 +59,25 @@ class Committed:
         worst = {(gate, dtype): ratio for gate, item in data["honest_worst"].items() for dtype, ratio in item.items()}
         detection = {fault: Proportion(item["refused"], item["witnessed"]) for fault, item in data["detection"].items()}
         alarms = Proportion(data["false_alarms"]["refused"], data["false_alarms"]["honest"])
-        return cls(variants["seed"], variants["count"], mutants["seed"], mutants["count"], alarms, worst, detection)
+        return cls(Draw.of(variants), Draw.of(mutants), alarms, worst, detection)
 
 
 def renewed(figures: Figures, fits: Sequence[Fit], honest: Sequence[Honest], broken: Sequence[Broken]) -> str:
     """The text of the constants' file with the intervals, figures and provenance of a study; the values stay as they are.
 
     Raises:
-        KcbenchError: The file is missing or damaged.
+        KcbenchError: The file is missing or damaged, or the two studies were not made on a CPU with one version of torch.
     """
+    first, second = honest[0].study, broken[0].study
+    if (first.device, second.device, first.torch) != ("cpu", "cpu", second.torch):
+        raise KcbenchError("the studies were not both made on a CPU with one version of torch", fix="make them with --device cpu")
     data = load_json(PATH, "constants")
-    before = data["provenance"]
     data["provenance"] = {
         "date": datetime.now(UTC).date().isoformat(),
         "kcbench": __version__,
-        "torch": _version("torch"),
-        "variants": _study(honest[0].seed or before["variants"]["seed"], len(honest), figures.honest),
-        "mutants": _study(broken[0].seed or before["mutants"]["seed"], len(broken), figures.broken),
+        "torch": honest[0].study.torch,
+        "variants": _study(honest, figures.honest),
+        "mutants": _study(broken, figures.broken),
     }
     for item in fits:
         data["constants"][item.constant]["interval"] = {"low": _short(item.low), "high": _short(item.high)}
@@ -77,16 +92,11 @@ def renewed(figures: Figures, fits: Sequence[Fit], honest: Sequence[Honest], bro
     return json.dumps(data, indent=2, allow_nan=False) + "\n"
 
 
-def _study(seed: str, count: int, judged: int) -> dict[str, Any]:
-    return {"seed": seed, "count": count, "judged": judged}
+def _study(rows: Sequence[Honest] | Sequence[Broken], judged: int) -> dict[str, Any]:
+    languages = {row.language for row in rows}
+    language = languages.pop() if len(languages) == 1 else ""
+    return {"seed": rows[0].study.seed, "count": len(rows), "language": language, "judged": judged}
 
 
 def _short(value: float | None) -> Any:
     return None if value is None else float(f"{value:.4g}")
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"

@@ -42,8 +42,11 @@ def _provenance(provenance: Mapping[str, Any]) -> str:
 def _commands(provenance: Mapping[str, Any]) -> str:
     lines = []
     for what, more in (("variants", "--checkers"), ("mutants", "--checkers --every-gate")):
-        count, seed = provenance[what]["count"], provenance[what]["seed"]
-        lines.append(f"kcbench redteam --{what} {count} --seed {seed} {more} --json {what}.jsonl")
+        draw = provenance[what]
+        language = f"--language {draw['language']} " if draw["language"] else ""
+        lines.append(
+            f"kcbench redteam --{what} {draw['count']} --seed {draw['seed']} --device cpu {language}{more} --json {what}.jsonl"
+        )
     lines.append("kcbench calibrate --variants variants.jsonl --mutants mutants.jsonl --write")
     lines.append("kcbench calibrate --check    # does a new study still bear the figures out?")
     return "\n".join(["```sh", *lines, "```"])

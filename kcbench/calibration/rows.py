@@ -24,6 +24,16 @@ Ratios = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
+class Study:
+    """What the outcomes of a study depend on beside the kernels."""
+
+    seed: str
+    device: str
+    torch: str
+    """Version of torch."""
+
+
+@dataclass(frozen=True)
 class Honest:
     """An honest kernel before the gates."""
 
@@ -37,8 +47,7 @@ class Honest:
     ratios: Ratios
     checkers: Mapping[str, bool]
     """Whether other checks accept it, by their id; empty where they were not asked."""
-    seed: str
-    """The study's; empty where the line does not say it."""
+    study: Study
 
     @property
     def judged(self) -> bool:
@@ -52,6 +61,7 @@ class Broken:
 
     subject: str
     """The honest original."""
+    language: str
     id: str
     fault: str
     """Fault class."""
@@ -62,7 +72,7 @@ class Broken:
     """``GATE.code`` of every finding."""
     ratios: Ratios
     checkers: Mapping[str, bool]
-    seed: str
+    study: Study
 
     @property
     def task(self) -> str:
@@ -89,16 +99,16 @@ def read_honest(path: Path) -> tuple[Honest, ...]:
         Honest(
             id=line.text("id"),
             task=line.text("task"),
-            language=line.text("language", ""),
+            language=line.text("language"),
             state=line.one_of("state", STATES),
             proven=line.flag("proven"),
             ratios=line.ratios(),
             checkers=line.checkers(),
-            seed=line.seed(),
+            study=line.study(),
         )
         for line in _lines(path, "variant")
     )
-    _same_study(path, {row.seed for row in rows})
+    _same_study(path, {row.study for row in rows})
     return tuple({row.id: row for row in rows}.values())
 
 
@@ -111,6 +121,7 @@ def read_broken(path: Path) -> tuple[Broken, ...]:
     rows = tuple(
         Broken(
             subject=line.text("subject"),
+            language=line.text("language"),
             id=line.text("id"),
             fault=line.text("fault"),
             operator=line.text("operator", ""),
@@ -118,11 +129,11 @@ def read_broken(path: Path) -> tuple[Broken, ...]:
             codes=line.texts("codes"),
             ratios=line.ratios(),
             checkers=line.checkers(),
-            seed=line.seed(),
+            study=line.study(),
         )
         for line in _lines(path, "mutant")
     )
-    _same_study(path, {row.seed for row in rows})
+    _same_study(path, {row.study for row in rows})
     return tuple({(row.subject, row.id): row for row in rows}.values())
 
 
@@ -138,10 +149,10 @@ def _lines(path: Path, what: str) -> Iterator[_Line]:
             yield _Line.of(line, f"line {number} is no {what} of a study", path)
 
 
-def _same_study(path: Path, seeds: set[str]) -> None:
-    if not seeds:
+def _same_study(path: Path, studies: set[Study]) -> None:
+    if not studies:
         raise KcbenchError("is empty", where=str(path), fix="write it with kcbench redteam --json")
-    if len(seeds) > 1:
+    if len(studies) > 1:
         raise KcbenchError("holds several studies", where=str(path), fix="give each a file of its own")
 
 
@@ -201,9 +212,12 @@ class _Line:
     def checkers(self) -> Mapping[str, bool]:
         return dict.fromkeys(self.texts("accepted_by"), True) | dict.fromkeys(self.texts("refused_by"), False)
 
-    def seed(self) -> str:
-        study = self.get("study", dict, "an object", {})
-        return str(self.data.get("seed", study.get("seed", "")))
+    def study(self) -> Study:
+        found = self.get("study", dict, "an object", None)
+        values = {name: found.get(name) for name in ("seed", "device", "torch")}
+        if not all(isinstance(value, str) and value for value in values.values()):
+            raise self.wrong(f"expected text for {', '.join(values)} in 'study'")
+        return Study(**values)
 
 
 def _is_ratio(value: Any) -> bool:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from kcbench.cli.asked import Asked
 from kcbench.cli.exits import BUG, INTERRUPTED, REFUSED
-from kcbench.cli.options import Device, Language, draw_seed, require_torch, require_triton
+from kcbench.cli.options import Language, draw_seed, require_torch, require_triton
 from kcbench.cli.studies import again, checkers_table, conclude, examine, plain_table, settle
 from kcbench.errors import KcbenchError
 from kcbench.report.text import one_line
@@ -42,15 +42,14 @@ def study(asked: Asked, wanted: str) -> int:
         KcbenchError: Nothing can be done with that.
     """
     count = _count(wanted)
-    if asked.device == Device.cuda:
-        raise KcbenchError("variants are proven and scored on the CPU", where="--device", fix="choose cpu, or leave it away")
     require_torch()
+    from kcbench.engine import resolve_device
     from kcbench.ensemble.choice import fitting, shared_out
     from kcbench.ensemble.record import Record
     from kcbench.ensemble.study import run_study
     from kcbench.study.terms import Terms
 
-    terms = Terms(seed=asked.seed or draw_seed(), device=Device.cpu.value, checkers=asked.checkers)
+    terms = Terms(seed=asked.seed or draw_seed(), device=resolve_device(asked.device), checkers=asked.checkers)
     terms, past = settle(asked, "variant", terms)
     found = fitting(asked.task, only=asked.only, language=asked.language or "")
     if not found:
@@ -61,7 +60,7 @@ def study(asked: Asked, wanted: str) -> int:
     records = past.records(chosen, Record.from_json) if past is not None else []
 
     def start(todo: Sequence[Variant], stop: threading.Event) -> Generator[Record, None, None]:
-        return run_study(todo, seed=terms.seed, jobs=asked.jobs, checkers=terms.checkers, stop=stop)
+        return run_study(todo, seed=terms.seed, device=terms.device, jobs=asked.jobs, checkers=terms.checkers, stop=stop)
 
     examine(chosen, records, start, _brief, noun="variant", terms=terms, asked=asked)
     tables = _tables(records, f"{len(records):,} of {len(found):,} variants, seed {terms.seed}")

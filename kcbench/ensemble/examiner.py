@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from kcbench.domain.task import Task
-from kcbench.ensemble.proof import prove
+from kcbench.ensemble.proof import Proof, prove
 from kcbench.ensemble.record import Record
 from kcbench.ensemble.variant import TRITON, Variant
 from kcbench.study import Place, score_session
@@ -26,9 +26,9 @@ class Examiner:
     The order matters for the time only: variants of one group should follow each other, and groups of one task.
 
     Args:
-        place: Where kernels run; on a CPU. The proof runs in this process anyway.
+        place: Where kernels run.
         seed: Inputs and cases follow from it.
-        checkers: Ask the other published checkers about those that are proven.
+        checkers: Ask the other published checkers about those that are proven; on a CPU only.
     """
 
     def __init__(self, place: Place, *, seed: str, checkers: bool = False) -> None:
@@ -49,8 +49,7 @@ class Examiner:
         record = Record(variant)
         try:
             task = load_task(variant.task)
-            oracle = self._oracles.of(task)
-            record = Record(variant, prove(variant, oracle))
+            record = Record(variant, self._proof(variant, task))
             record = self._scored(record, task)
             if self._checkers and record.proof.proven:
                 record = dataclasses.replace(record, opinions=self._opinions(variant, task))
@@ -59,17 +58,25 @@ class Examiner:
             record = dataclasses.replace(record, ruling=ruling)
         return dataclasses.replace(record, seconds=time.perf_counter() - start)
 
+    def _proof(self, variant: Variant, task: Task) -> Proof:
+        interpreted = self._interpreted(variant)
+        with self._place.open(variant.source, interpreted=interpreted) as session:
+            return prove(variant, session, self._oracles.of(task), interpreted=interpreted)
+
     def _scored(self, record: Record, task: Task) -> Record:
-        interpreted = record.variant.language == TRITON
+        interpreted, device = self._interpreted(record.variant), self._place.device
         with self._place.open(record.variant.source, interpreted=interpreted) as session:
-            verdicts = score_session(session, task, self._oracles.of(task), interpreted=interpreted)
+            verdicts = score_session(session, task, self._oracles.of(task), device=device, interpreted=interpreted)
         findings = tuple(f"{item.gate}.{found.code}: {found.summary}" for item in verdicts for found in item.findings)
         return dataclasses.replace(record, ruling=Ruling.of(verdicts), findings=findings)
+
+    def _interpreted(self, variant: Variant) -> bool:
+        return variant.language == TRITON and self._place.device == "cpu"
 
     def _opinions(self, variant: Variant, task: Task) -> Opinions:
         """The first variant of a group that is proven shows how long an answer takes."""
         if self._panel is None or variant.group != self._group:
-            interpreted, seed = variant.language == TRITON, self._oracles.of(task).seed
-            self._panel = Panel(self._place, task, variant.source, interpreted=interpreted, seed=seed)
+            seed = self._oracles.of(task).seed
+            self._panel = Panel(self._place, task, variant.source, interpreted=self._interpreted(variant), seed=seed)
             self._group = variant.group
         return self._panel.opinions(variant.source)

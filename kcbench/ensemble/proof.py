@@ -20,23 +20,21 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from kcbench.domain.contract import Contract
+from kcbench.domain.observation import Observation, TensorRecord
 from kcbench.domain.probe import Probe
+from kcbench.engine.calls import build_call
 from kcbench.ensemble.cases import EXACT, GRADIENT, POISON, VALUE, Case, cases
-from kcbench.ensemble.loading import load
 from kcbench.ensemble.variant import TRITON, Variant
-from kcbench.numerics.formats import FINITE, NAN, classes, decode, format_of, round_to, torch_dtype
-from kcbench.oracle import eager
-from kcbench.oracle.draw import MODEL_SEED
+from kcbench.numerics.formats import FINITE, NAN, classes, decode, format_of, round_to
 from kcbench.oracle.oracle import TaskOracle
-from kcbench.oracle.seeding import seeded
+from kcbench.runtime import LoadReport, WorkerSession
 
 FACTOR = 4.0
 """How much further from the truth than eager an honest implementation may be. Eager's own kernels differ from one another by
@@ -75,57 +73,60 @@ class _Pool:
         return max(0.0 if a == 0 else float(a) / (FACTOR * float(b)) if b > 0 else math.inf for a, b in pairs)
 
 
-def prove(variant: Variant, oracle: TaskOracle) -> Proof:
+def prove(variant: Variant, session: WorkerSession, oracle: TaskOracle, *, interpreted: bool = False) -> Proof:
     """Whether a variant is honest.
 
     Args:
-        variant: The variant; its code runs in this process.
-        oracle: The oracle of its task. Answers are cached in it, so that a task's variants should share one.
+        variant: The variant.
+        session: A session for it.
+        oracle: The oracle of its task, which sees eager where the session is. Answers are cached in it, so that a task's variants
+            should share one.
+        interpreted: It runs on Triton's interpreter.
     """
-    return _Prover(variant, oracle).prove()
+    return _Prover(variant, session, oracle, interpreted).prove()
+
+
+class _FaultError(Exception):
+    """What ends a proof at once."""
 
 
 class _Prover:
-    def __init__(self, variant: Variant, oracle: TaskOracle) -> None:
-        self.variant, self.oracle = variant, oracle
+    def __init__(self, variant: Variant, session: WorkerSession, oracle: TaskOracle, interpreted: bool) -> None:
+        self.variant, self.session, self.oracle, self.interpreted = variant, session, oracle, interpreted
         self.contract: Contract = oracle.task.contract
         self.pools: defaultdict[str, _Pool] = defaultdict(_Pool)
 
     def prove(self) -> Proof:
-        interpreted = self.variant.language == TRITON
         try:
-            entry = load(self.variant)
-            faults = [
-                fault
-                for index, case in enumerate(cases(self.contract, seed=self.oracle.seed, interpreted=interpreted))
-                for fault in self._try(entry, case, careful=index == 0)
-            ]
-        except Exception as error:
-            return Proof((f"it raised {type(error).__name__}: {error}",), math.inf)
+            _must_answer(self.session.load())
+            chosen = cases(self.contract, seed=self.oracle.seed, interpreted=self.interpreted)
+            faults = [fault for index, case in enumerate(chosen) for fault in self._try(case, careful=index == 0)]
+        except _FaultError as error:
+            return Proof((str(error),), math.inf)
         ratios = {group: pool.ratio() for group, pool in self.pools.items()}
         faults += [f"{group}: {ratio:.3g} times the allowed error" for group, ratio in ratios.items() if ratio > 1]
         return Proof(tuple(dict.fromkeys(faults)), max(ratios.values(), default=0.0))
 
-    def _try(self, entry: type[nn.Module], case: Case, *, careful: bool) -> Iterator[str]:
+    def _try(self, case: Case, *, careful: bool) -> Iterator[str]:
         probe = case.probe
-        model = self._model(entry, probe)
-        args = {name: _laid_out(value, probe, name) for name, value in self._inputs(probe).items()}
+        asked = replace(probe, world=replace(probe.world, repeats=2)) if careful else probe
+        seen = self.session.call(build_call(self.oracle, asked))
+        _must_answer(seen)
         if case.kind == GRADIENT:
-            yield from self._gradients(case, model, args)
+            yield from self._gradients(case, seen)
             return
-        with torch.no_grad():
-            got = eager.as_tuple(model(*args.values()))
-            if careful:
-                yield from self._repeated(model, args, got, probe)
-        owned = {x.untyped_storage().data_ptr() for x in (*args.values(), *model.parameters()) if isinstance(x, Tensor)}
-        if any(x.untyped_storage().data_ptr() in owned for x in got if x.numel()):
+        if len(set(seen.repeats)) > 1:
+            yield "two calls on the same inputs differ"
+        if seen.mutated:
+            yield "the call changed its inputs"
+        if any(alias.kind in ("input", "parameter") for alias in seen.aliases):
             yield "an output shares memory with an input or a parameter"
-        other = tuple(decode(record) for record in self.oracle.eager(probe).outputs)
-        truth = self.oracle.truth(probe)
-        if [(x.shape, x.dtype) for x in got] != [(x.shape, x.dtype) for x in other]:
+        other, truth = self.oracle.eager(probe), self.oracle.truth(probe)
+        if _forms(seen.outputs) != _forms(other.outputs):
             yield f"{case.group}: the output has another shape or dtype than eager's"
             return
-        for index, (mine, its, want) in enumerate(zip(got, other, truth, strict=True)):
+        for index, want in enumerate(truth):
+            mine, its = decode(seen.outputs[index]), decode(other.outputs[index])
             yield from self._classes(case, mine, its, want)
             if case.kind == EXACT:
                 rounded = round_to(want, probe.dtype)
@@ -135,22 +136,6 @@ class _Prover:
                 magnitude = self.oracle.magnitude(probe)
                 size = want.abs() if magnitude is None else magnitude[index]
                 self._pool(f"{case.group}, output {index}", probe, mine, its, want, size)
-
-    def _inputs(self, probe: Probe) -> Mapping[str, Any]:
-        return eager.place(self.oracle.inputs(probe), torch_dtype(probe.dtype))
-
-    def _model(self, entry: type[nn.Module], probe: Probe) -> nn.Module:
-        with seeded(MODEL_SEED):
-            model = entry(*self.contract.init_args(probe.axes))
-        return eager.load(model.to(torch_dtype(probe.dtype)), self.oracle.parameters(probe))
-
-    def _repeated(self, model: nn.Module, args: Mapping[str, Any], got: tuple[Tensor, ...], probe: Probe) -> Iterator[str]:
-        again = eager.as_tuple(model(*args.values()))
-        if not all(torch.equal(a, b) for a, b in zip(got, again, strict=True)):
-            yield "two calls on the same inputs differ"
-        fresh = self._inputs(probe)
-        if not all(torch.equal(args[n], fresh[n]) for n in args if isinstance(args[n], Tensor)):
-            yield "the call changed its inputs"
 
     def _classes(self, case: Case, mine: Tensor, its: Tensor, want: Tensor) -> Iterator[str]:
         """Finite, NaN and infinite results, where eager and the truth agree about them."""
@@ -163,28 +148,24 @@ class _Prover:
         if bool(wrong.any()):
             yield f"{case.group}: {int(wrong.sum())} elements are finite, NaN or infinite where eager's are not"
 
-    def _gradients(self, case: Case, model: nn.Module, args: Mapping[str, Any]) -> Iterator[str]:
-        probe, names = case.probe, self.oracle.gradient_names(case.probe)
+    def _gradients(self, case: Case, seen: Observation) -> Iterator[str]:
+        probe = case.probe
         required = self.contract.gradient is not None and self.contract.gradient.required
-        _, found = eager.vjp(
-            lambda *values: eager.as_tuple(model(*values)),
-            args,
-            dict(model.named_parameters()),
-            names,
-            self.oracle.cotangents(probe),
-        )
-        if all(grad is None for grad in found.values()):
+        if seen.gradient_status == "raised":
+            yield f"its backward pass {_told(seen)}"
+            return
+        if all(grad is None for grad in seen.gradients.values()):
             if required or self.variant.language != TRITON:
                 yield "it gives no gradient"
             return
         truth, other = self.oracle.gradient_truth(probe), self.oracle.eager(probe).gradients
-        for name, mine in found.items():
-            record = other[name]
-            if mine is None or record is None:
+        for name in self.oracle.gradient_names(probe):
+            mine, its = seen.gradients.get(name), other[name]
+            if mine is None or its is None:
                 yield f"it gives no gradient of {name}"
                 continue
             size = truth[name].square().mean().sqrt().expand_as(truth[name])
-            self._pool(f"gradient of {name}", probe, mine, decode(record), truth[name], size)
+            self._pool(f"gradient of {name}", probe, decode(mine), decode(its), truth[name], size)
 
     def _pool(self, group: str, probe: Probe, mine: Tensor, its: Tensor, want: Tensor, size: Tensor) -> None:
         facts, accumulator = format_of(probe.dtype), format_of("float32")
@@ -196,10 +177,14 @@ class _Prover:
         pool.eager.append((its.double() - want).abs()[fine])
 
 
-def _laid_out(value: Any, probe: Probe, name: str) -> Any:
-    """The same values, every other element of a larger tensor where the probe wants strides."""
-    if probe.world.layouts.get(name) != "strided":
-        return value
-    wide = value.new_full((*value.shape[:-1], 2 * value.shape[-1]), math.nan)
-    wide[..., ::2] = value
-    return wide[..., ::2]
+def _must_answer(seen: Observation | LoadReport) -> None:
+    if not seen.ok:
+        raise _FaultError(f"it {_told(seen)}")
+
+
+def _told(seen: Observation | LoadReport) -> str:
+    return f"raised {seen.raised.type}: {seen.raised.message}" if seen.raised else f"gave no answer: {seen.detail}"
+
+
+def _forms(outputs: tuple[TensorRecord, ...]) -> list[tuple[tuple[int, ...], str]]:
+    return [(record.shape, record.dtype) for record in outputs]

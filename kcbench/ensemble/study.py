@@ -16,20 +16,23 @@ def run_study(
     variants: Sequence[Variant],
     *,
     seed: str,
+    device: str = "cpu",
     jobs: int = 1,
     checkers: bool = False,
     stop: threading.Event | None = None,
 ) -> Generator[Record, None, None]:
-    """Prove and score variants, on the CPU.
+    """Prove and score variants.
 
     Args:
         variants: The variants.
         seed: Inputs and cases follow from it.
+        device: Where kernels run: ``cpu`` or ``cuda`` (in workers; Triton kernels come first there).
         jobs: How many processes.
-        checkers: Ask the other published checkers about those that are proven.
+        checkers: Ask the other published checkers about those that are proven; on a CPU only.
         stop: When set, no further variant is begun.
 
     Returns:
         What became of each, in the order in which they are done. Close it, so that no process is left behind.
     """
-    return in_processes(variants, partial(Examiner, seed=seed, checkers=checkers), Record.from_json, jobs=jobs, stop=stop)
+    begin = partial(Examiner, seed=seed, checkers=checkers)
+    return in_processes(variants, begin, Record.from_json, device=device, jobs=jobs, stop=stop)

@@ -37,6 +37,7 @@ class Record:
         """As JSON; with the source text of a survivor, which somebody has to look into."""
         return {
             "subject": self.planted.subject.id,
+            "language": self.planted.language,
             **self.outcome.to_json(),
             "honest": {"codes": list(self.honest_codes), "errors": list(self.honest_errors)},
             "seconds": round(self.seconds, 3),

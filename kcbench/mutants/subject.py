@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kcbench.domain.task import Task
+from kcbench.ensemble import TRITON, all_variants
 from kcbench.mutants.program import ENTRY
 from kcbench.redteam import load_catalog
 from kcbench.tasks import list_tasks, load_task
@@ -17,7 +19,7 @@ class Subject:
     """An honest kernel."""
 
     id: str
-    """Below the red team's ``honest/``, or ``<task>/model`` for the task's own model."""
+    """``<task>/model`` for the task's own model, ``<task>/<stem>`` for a red team's file, or a variant's id."""
     task: Task
     source: str
     language: str
@@ -25,7 +27,7 @@ class Subject:
 
 
 def subjects(tasks: Iterable[str] = ()) -> Iterator[Subject]:
-    """The honest kernels of the red team and the tasks' own models, by task.
+    """The tasks' own models, the honest kernels of the red team, and one Triton variant for each task, by task.
 
     Args:
         tasks: Ids of the tasks to take; all if there are none.
@@ -41,6 +43,8 @@ def subjects(tasks: Iterable[str] = ()) -> Iterator[Subject]:
             if entry.task == name:
                 identifier = f"{name}/{entry.path.stem}"
                 yield Subject(identifier, task, entry.source, entry.submission().language)
+        for variant in itertools.islice((item for item in all_variants() if (item.task, item.language) == (name, TRITON)), 1):
+            yield Subject(variant.id, task, variant.source, variant.language)
 
 
 def as_kernel(code: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.metadata import version
 
 from kcbench import __version__
 
@@ -16,3 +17,4 @@ class Terms:
     checkers: bool
     """The other published checkers are asked, too."""
     kcbench: str = __version__
+    torch: str = field(default_factory=lambda: version("torch"))

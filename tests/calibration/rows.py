@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcbench.calibration.rows import Broken, Honest
+from kcbench.calibration.rows import Broken, Honest, Study
+
+STUDY = {"seed": "7", "device": "cpu", "torch": "2.0"}
 
 
 def honest(name: str = "level1/sum/torch-a", *, state: str = "clean", proven: bool = True, **ratios: dict[str, float]) -> Honest:
     """An honest kernel; gates are given without the dash, for example ``CMP01={"float32": 0.5}``."""
-    return Honest(name, name.rpartition("/")[0], "torch", state, proven, named(ratios), {}, "7")
+    return Honest(name, name.rpartition("/")[0], "torch", state, proven, named(ratios), {}, Study(**STUDY))
 
 
 def broken(
@@ -17,7 +19,7 @@ def broken(
 ) -> Broken:
     """A witnessed fault, refused if there are codes."""
     status = status or ("refused" if codes else "survived")
-    return Broken(f"{task}/model", name, fault, "", status, codes, named(ratios), {}, "7")
+    return Broken(f"{task}/model", "torch", name, fault, "", status, codes, named(ratios), {}, Study(**STUDY))
 
 
 def named(ratios: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -33,7 +35,7 @@ def variant_line(**more: Any) -> dict[str, Any]:
         "state": "clean",
         "proven": True,
         "ratios": {"CMP-01": {"float32": 0.4}},
-        "study": {"seed": "7"},
+        "study": STUDY,
         **more,
     }
 
@@ -42,12 +44,13 @@ def mutant_line(**more: Any) -> dict[str, Any]:
     """A line as the study of mutants writes it."""
     return {
         "subject": "level1/sum/model",
+        "language": "torch",
         "id": "accumulator-1",
         "fault": "precision",
         "operator": "accumulator",
         "status": "refused",
         "codes": ["CMP-01.value"],
         "ratios": {"CMP-01": {"float32": 40.0}},
-        "study": {"seed": "7"},
+        "study": STUDY,
         **more,
     }

@@ -12,17 +12,15 @@ import pytest
 
 from kcbench.calibration import check as module
 from kcbench.calibration.check import check, compare
-from kcbench.calibration.committed import Committed
+from kcbench.calibration.committed import Committed, Draw
 from kcbench.calibration.figures import measure
 from kcbench.errors import KcbenchError
 from kcbench.report.proportion import Proportion
 from tests.calibration.rows import broken, honest, mutant_line, variant_line
 
 COMMITTED = Committed(
-    variants_seed="7",
-    variants=40,
-    mutants_seed="8",
-    mutants=60,
+    variants=Draw("7", 40),
+    mutants=Draw("8", 60),
     alarms=Proportion(0, 40),
     honest_worst={("CMP-01", "float32"): 0.4, ("PRC-02", "float32"): 0.01},
     detection={"precision": Proportion(50, 50), "all": Proportion(58, 60)},
@@ -77,8 +75,8 @@ def test_both_studies_are_made_from_the_committed_seeds(monkeypatch: pytest.Monk
     assert [item.what for item in findings if not item.holds] == []
     start = [sys.executable, "-m", "kcbench", "redteam"]
     for command, what, count, seed in zip(made, ("--variants", "--mutants"), ("4", "60"), ("7", "8"), strict=True):
-        assert command[:8] == [*start, what, count, "--seed", seed]
-        assert command[-5:] == ["--language", "torch", "--jobs", "2", "--quiet"]
+        assert command[:12] == [*start, what, count, "--seed", seed, "--device", "cpu", "--language", "torch"]
+        assert command[-3:] == ["--jobs", "2", "--quiet"]
 
 
 def test_a_study_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,14 +86,14 @@ def test_a_study_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_to_check() -> None:
-    bare = Committed("7", 0, "7", 0, Proportion(0, 0), {}, {})
+    bare = Committed(Draw("7", 0), Draw("7", 0), Proportion(0, 0), {}, {})
     with pytest.raises(KcbenchError, match="nothing is calibrated yet"):
         check(bare, quick=True, jobs=None, quiet=True)
 
 
 @pytest.mark.slow
 def test_the_committed_figures_hold() -> None:
-    if not Committed.read().variants:
+    if not Committed.read().variants.count:
         pytest.skip("nothing is calibrated yet")
     done = subprocess.run(
         [sys.executable, "-m", "kcbench", "calibrate", "--check", "--quick"], capture_output=True, text=True, check=False

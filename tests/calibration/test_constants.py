@@ -14,10 +14,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from kcbench.calibration import committed  # noqa: E402
-from kcbench.calibration.committed import Committed, renewed  # noqa: E402
+from kcbench.calibration.committed import Committed, Draw, renewed  # noqa: E402
 from kcbench.calibration.figures import ALL, measure  # noqa: E402
 from kcbench.calibration.fit import BOUNDS, fit  # noqa: E402
 from kcbench.domain.schema import load_json, problems  # noqa: E402
+from kcbench.errors import KcbenchError  # noqa: E402
 from kcbench.gates import cmp01, compare, ord03, value  # noqa: E402
 from kcbench.numerics import constants as module  # noqa: E402
 from kcbench.numerics.constants import PATH, Constants, constants  # noqa: E402
@@ -90,11 +91,20 @@ def test_a_calibration_renews_all_but_the_values(tmp_path: Path, monkeypatch: py
     assert new["constants"]["kappa"]["interval"] == {"low": 5.0, "high": 32.0}
     assert new["constants"]["any_order"]["interval"] == {"low": None, "high": None}
     assert new["constants"]["kappa"]["purpose"] == old["constants"]["kappa"]["purpose"]
-    assert new["provenance"]["variants"] == {"seed": "7", "count": 3, "judged": 2}
-    assert new["provenance"]["mutants"] == {"seed": "7", "count": 3, "judged": 2}
+    assert new["provenance"]["torch"] == "2.0"
+    assert new["provenance"]["variants"] == {"seed": "7", "count": 3, "language": "torch", "judged": 2}
+    assert new["provenance"]["mutants"] == {"seed": "7", "count": 3, "language": "torch", "judged": 2}
     monkeypatch.setattr(committed, "PATH", path)
     read = Committed.read()
-    assert (read.variants_seed, read.variants, read.mutants_seed, read.mutants) == ("7", 3, "7", 3)
+    assert read.variants == read.mutants == Draw("7", 3, "torch")
     assert read.honest_worst == {("CMP-01", "float32"): 0.5, ("PRC-01", "float16"): 0.25}
     assert read.detection == {"precision": Proportion(1, 1), "shape": Proportion(0, 1), ALL: Proportion(1, 2)}
     assert read.alarms == Proportion(0, 2)
+
+
+@pytest.mark.parametrize("change", [{"device": "cuda"}, {"torch": "2.1"}], ids=str)
+def test_studies_of_two_kinds_are_not_written(change: dict[str, str]) -> None:
+    fair, faulty = [honest()], [broken()]
+    other = [dataclasses.replace(row, study=dataclasses.replace(row.study, **change)) for row in faulty]
+    with pytest.raises(KcbenchError, match="not both made on a CPU with one version of torch"):
+        renewed(measure(fair, other), (), fair, other)

@@ -10,7 +10,7 @@ import pytest
 
 from kcbench.calibration.rows import read_broken, read_honest
 from kcbench.errors import KcbenchError
-from tests.calibration.rows import mutant_line, variant_line
+from tests.calibration.rows import STUDY, mutant_line, variant_line
 
 
 def written(path: Path, *lines: Any) -> Path:
@@ -21,7 +21,7 @@ def written(path: Path, *lines: Any) -> Path:
 def test_a_variant(tmp_path: Path) -> None:
     line = variant_line(accepted_by=["a"], refused_by=["b"], more=[1, 2])
     [row] = read_honest(written(tmp_path / "rows", line))
-    assert (row.id, row.task, row.language, row.state, row.proven, row.seed) == (
+    assert (row.id, row.task, row.language, row.state, row.proven, row.study.seed) == (
         "level1/sum/torch-a",
         "level1/sum",
         "torch",
@@ -56,7 +56,10 @@ def test_what_was_not_judged_needs_no_ratios(tmp_path: Path) -> None:
         ({"ratios": {"CMP-01": {"float32": -1}}}, "expected 'ratios'"),
         ({"ratios": {"CMP-01": {"float32": float("inf")}}}, "expected 'ratios'"),
         ({"accepted_by": [1]}, "expected a list of text for 'accepted_by'"),
-        ({"study": {"seed": "8"}, "id": "b"}, "holds several studies"),
+        ({"study": STUDY | {"seed": "8"}, "id": "b"}, "holds several studies"),
+        ({"study": STUDY | {"device": "cuda"}, "id": "b"}, "holds several studies"),
+        ({"study": STUDY | {"torch": ""}}, "expected text for seed, device, torch in 'study'"),
+        ({"study": None}, "expected the key 'study'"),
     ],
 )
 def test_a_bad_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:

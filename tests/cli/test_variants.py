@@ -147,7 +147,6 @@ def test_an_interrupted_study_goes_on(fake: Callable[[Answer], Fake], run: Calla
         (["--variants", "0"], "--variants: expected a number or all, found '0'"),
         (["--variants", "-3"], "--variants: expected a number or all, found '-3'"),
         (["--variants", "2", "--mutants", "2"], "--variants: does not go with --mutants"),
-        (["--variants", "2", "--device", "cuda"], "--device: variants are proven and scored on the CPU"),
         (["--variants", "2", "--task", "level1/sofmax"], "the ensemble has no variant of 'level1/sofmax'"),
         (["--variants", "2", "--only", "x/y"], "--task, --only, --language: no variant fits"),
         (["--variants", "2", "--fault", "index"], "--fault: goes with --mutants only"),

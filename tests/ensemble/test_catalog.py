@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from kcbench.ensemble import TORCH, TRITON, all_variants, variants
-from kcbench.ensemble.loading import load
 from kcbench.errors import KcbenchError
+from kcbench.study.local import LocalSession
 from kcbench.suites.source import parse
 from kcbench.tasks import list_tasks
 
@@ -98,7 +98,8 @@ def test_every_variant_loads(language, monkeypatch):
     with warnings.catch_warnings(action="ignore"):
         for variant in ALL:
             if variant.language == language:
-                assert callable(load(variant))
+                with LocalSession(variant.source, interpret=language == TRITON) as session:
+                    assert session.load().ok, variant.id
 
 
 def test_an_unknown_task_is_said_in_one_line():

@@ -6,8 +6,10 @@ import pytest
 
 from kcbench.domain.verdict import ERROR, FAIL
 from kcbench.ensemble import TORCH, Variant, all_variants
-from kcbench.ensemble.proof import prove
+from kcbench.ensemble.proof import Proof
+from kcbench.ensemble.proof import prove as prove_in
 from kcbench.oracle.oracle import TaskOracle
+from kcbench.study.local import LocalSession
 from kcbench.study.score import score_here
 from kcbench.tasks import list_tasks, load_task
 
@@ -128,6 +130,11 @@ PLANTED = {
 }
 
 
+def prove(variant: Variant, oracle: TaskOracle, *, interpreted: bool = False) -> Proof:
+    with LocalSession(variant.source, interpret=interpreted) as session:
+        return prove_in(variant, session, oracle, interpreted=interpreted)
+
+
 @pytest.fixture(scope="module")
 def oracles():
     made = {}
@@ -170,4 +177,4 @@ def test_a_triton_variant_is_proven_on_the_interpreter(oracles, monkeypatch):
     pytest.importorskip("triton")
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     variant = next(variant for variant in all_variants() if variant.id == "level1/relu/triton-select-block128")
-    assert prove(variant, oracles(variant.task)).proven
+    assert prove(variant, oracles(variant.task), interpreted=True).proven
