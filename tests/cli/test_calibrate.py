@@ -69,7 +69,7 @@ def test_write_needs_a_checkout(study: Any, run: Callable[..., Any], tmp_path: P
         (b"", "is empty"),
         (b"\x00\xff", "is not UTF-8 text"),
         (b"not JSON", "line 1 is no mutant of a study: it is not JSON"),
-        (b'{"subject": "a/b/c"}', "line 1 is no mutant of a study: expected the key 'id'"),
+        (b'{"subject": "a/b/c", "language": "torch"}', "line 1 is no mutant of a study: expected the key 'id'"),
     ],
 )
 def test_a_bad_file(data: bytes | None, message: str, study: Any, run: Callable[..., Any], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from kcbench.ensemble import Variant, variants
 from kcbench.ensemble.examiner import Examiner
 from kcbench.study import HERE
+from kcbench.study.place import place_on
 from kcbench.study.checkers import all_checkers
 
 RELU = next(variant for variant in variants("level1/relu") if variant.language == "torch")
@@ -54,3 +55,12 @@ def test_what_fails_in_kcbench_is_told(examiner: Examiner, monkeypatch: pytest.M
         found = examiner.examine(RELU)
     assert not found.proof.proven and found.failed and found.ruling.errors == ("ZeroDivisionError: oh no",)
     assert examiner.examine(RELU).state == "clean"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("language", ["torch", "triton"])
+def test_on_a_gpu(language: str) -> None:
+    chosen = next(variant for variant in variants("level1/softmax") if variant.language == language)
+    with place_on("cuda") as place, Examiner(place, seed="examiner") as examiner:
+        found = examiner.examine(chosen)
+    assert found.proof.proven and found.state == "clean" and not found.failed, found.to_json()
