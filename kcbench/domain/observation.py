@@ -62,6 +62,8 @@ class Observation:
     aliases: tuple[Alias, ...] = ()
     mutated: tuple[str, ...] = ()
     """Names of inputs whose bytes changed during the call."""
+    outside: bool = False
+    """Memory was written to that belongs neither to the call nor to the submission."""
     missing_parameters: tuple[str, ...] = ()
     """Parameters of the task's model that the submission does not have under that name and shape."""
     held: int | None = None

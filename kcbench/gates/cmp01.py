@@ -23,8 +23,8 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "normal": {"kind": "normal"},
     "uniform": {"kind": "uniform"},
     "negative": {"kind": "uniform", "low": -2.0, "high": 0.0},
-    # A running maximum that starts at 0 is right until every value is so far below that its exponential vanishes.
-    "far below zero": {"kind": "normal", "mean": -100.0},
+    # A running maximum that starts at 0 is right until every value is so far below that its exponential vanishes in float32.
+    "far below zero": {"kind": "normal", "mean": -150.0},
     "lognormal": {"kind": "lognormal"},
     "sparse": {"kind": "sparse", "density": 0.5},
     "constant": {"kind": "constant", "value": 0.75},

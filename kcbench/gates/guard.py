@@ -61,12 +61,17 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
 
 
 def _check_side_effects(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -> None:
-    """What no call of the run may do: change an input, or not happen because the submission used up its time."""
+    """What no call of the run may do: write to what is not its own, or not happen because the submission used up its time."""
     seen = ctx.seen(probe)
     if seen.mutated:
         evidence = {**where(probe), "kind": "mutates", "inputs": list(seen.mutated)}
         text = f"the call changed its input {seen.mutated[0]!r}"
         findings.setdefault("mutates-input", Finding("mutates-input", text, True, (probe.id,), evidence))
+    if seen.outside:
+        text = "the call wrote to memory beside the tensors that it was given or allocated"
+        findings.setdefault(
+            "writes-outside", Finding("writes-outside", text, True, (probe.id,), {**where(probe), "kind": "outside"})
+        )
     if seen.status == "not-run":
         evidence = {**where(probe), "kind": "raised", "message": seen.detail}
         text = f"the submission did not finish: {seen.detail}"
@@ -171,7 +176,16 @@ GATE = Gate(
     id="GUARD",
     title="universal guards",
     tolerance_free=True,
-    codes=("mutates-input", "weights-stale", "subclass", "output-dtype", "output-shape", "stateful", "unfinished"),
+    codes=(
+        "mutates-input",
+        "writes-outside",
+        "weights-stale",
+        "subclass",
+        "output-dtype",
+        "output-shape",
+        "stateful",
+        "unfinished",
+    ),
     plan=plan,
     judge=judge,
 )

@@ -228,9 +228,9 @@ class Bench:
         if seen.gradient_status == "raised":
             message = seen.raised.message if seen.raised is not None else ""
             return _witness(trial, "no-gradient", f"the backward pass raised: {message[:120]}")
-        offered = {name for name in names if seen.gradients.get(name) is not None}
-        if not offered:
-            # A kernel for the forward pass alone is honest where the contract requires no gradient.
+        inputs = [name for name in names if name.startswith("input:")] or names
+        if all(seen.gradients.get(name) is None for name in inputs):
+            # A kernel for the forward pass alone is honest where the contract requires no gradient, though a bias be added to it.
             return _witness(trial, "no-gradient", "no gradient") if required else None
         truths = self.oracle.gradient_truth(trial.probe)
         eager = self.oracle.eager(trial.probe).gradients

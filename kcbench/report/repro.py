@@ -27,7 +27,7 @@ repeat                 runs
 pair                   two calls A and B; index, tolerance, and with ``order`` and ``order_dim`` A permuted by index_select first
 alias-input            nothing (every input and parameter is looked at)
 alias-output           nothing (a single call is made again with other inputs)
-mutates                nothing
+mutates, outside       nothing
 raised                 nothing (made in a child process, so that crashes and hangs count)
 dtype, device          expected
 shape                  expected, or a message that says ``[2, 3] instead of [2, 4]``; ``gradient`` for the shape of a gradient

@@ -35,6 +35,10 @@ SENTENCES: Mapping[str, Sentence] = MappingProxyType(
             "A kernel may read its inputs but must leave their bytes as they are",
             "The kernel wrote into an input",
         ),
+        "GUARD.writes-outside": Sentence(
+            "A kernel may write to what it allocates, and to nothing else",
+            "The kernel wrote beyond the end of its memory, as a store without a mask does",
+        ),
         "GUARD.subclass": Sentence(
             "Outputs must be plain tensors, so that their values exist when the call returns",
             "The kernel returned an object of another class, which could compute lazily or answer comparisons itself",

@@ -74,6 +74,7 @@ def observation_of(frame: Frame, call: Call, seconds: float) -> Observation:
         gradients=_gradients(frame, header.get("gradients"), wanted),
         aliases=tuple(_alias(item, len(outputs)) for item in sequence(header.get("aliases"), 64)),
         mutated=_names(header.get("mutated"), call.names),
+        outside=header.get("outside") is True,
         missing_parameters=_names(header.get("missing"), call.parameters or {}),
         held=_optional_count(header.get("held")),
         peak_bytes=_optional_count(header.get("peak_bytes")),

@@ -10,8 +10,8 @@ import pytest
 from kcbench.ensemble import Variant, variants
 from kcbench.ensemble.examiner import Examiner
 from kcbench.study import HERE
-from kcbench.study.place import place_on
 from kcbench.study.checkers import all_checkers
+from kcbench.study.place import place_on
 
 RELU = next(variant for variant in variants("level1/relu") if variant.language == "torch")
 FRAME = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return {}\n"

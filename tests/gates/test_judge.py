@@ -172,6 +172,14 @@ def test_a_declined_dtype_is_not_a_failure(judge) -> None:
     assert any("declined" in note for note in verdict.notes)
 
 
+def test_memory_of_others_is_not_written_to(judge) -> None:
+    def writes(probe, inputs, outputs):
+        digests = ("",) * probe.world.repeats
+        return Observation("ok", outputs=tuple(map(record, outputs)), repeats=digests, outside=probe.label == "other inputs")
+
+    assert judge("GUARD", "level1/relu", writes).code == "writes-outside"
+
+
 def test_order_dependent_bytes_and_aliases_are_refused(oracles) -> None:
     from kcbench.gates import all_gates
 
@@ -380,6 +388,8 @@ def test_a_parameter_that_is_not_in_the_answer(oracles, redraw, status) -> None:
         ("RuntimeError", "Function RMSNormBackward returned an invalid gradient at index 1", FAIL),
         ("RuntimeError", "the backward kernel failed: misaligned address", FAIL),
         ("NotImplementedError", "write me", NOT_APPLICABLE),
+        ("TypeError", "unsupported operand type(s) for *: 'Tensor' and 'module'", FAIL),
+        ("TypeError", "'<' not supported between instances of 'Tensor' and 'module'", FAIL),
         ("RuntimeError", "backward is not supported", NOT_APPLICABLE),
         ("RuntimeError", "this kernel is forward-only", NOT_APPLICABLE),
     ],

@@ -178,6 +178,17 @@ CASES: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
         {"shares_with": "output 0 of the previous call"},
     ),
     "mutates": (forward("y = x.clone() * self.weight\nx[0, 0] = 5\nreturn y"), [call()], {"inputs": ["x"]}),
+    "outside": (
+        forward(
+            "import gc\n"
+            "for t in gc.get_objects():\n"
+            "    if type(t) is torch.Tensor and t.dtype is torch.uint8 and t.shape == (512,):\n"
+            "        t[7] = 0\n"
+            "return x.clone() * self.weight"
+        ),
+        [call()],
+        {},
+    ),
     "stateful": (forward(COUNTING), [call(), call("other", key="o"), call()], {"expected": "aa", "got": "bb"}),
     "gradient": (
         forward("return Wrong.apply(x, self.weight)", before=BACKWARD),

@@ -295,6 +295,22 @@ def test_dirty_memory_changes_nothing_for_an_honest_kernel(start: Start) -> None
 
 # Aliases and mutation
 
+TRESPASS = """
+import gc
+y = x + 1
+for item in gc.get_objects():
+    if type(item) is torch.Tensor and item.dtype is torch.uint8 and item.shape == (512,):
+        item[7] = 0
+return y
+"""
+"""Writes to the memory that lies behind what a call is given, as a store that runs over would."""
+
+
+def test_what_is_written_beside_the_memory_of_a_call_is_seen(start: Start) -> None:
+    session = start(TRESPASS)
+    assert session.call(ask(X)).outside and session.call(ask(X)).outside
+    assert not start("return x + 1").call(ask(X, repeats=3)).outside
+
 
 @pytest.mark.parametrize(
     ("result", "aliases"),

@@ -49,6 +49,25 @@ def test_peak_memory_is_that_of_the_call(start: Start) -> None:
     assert seen.peak_bytes is not None and 64 << 20 <= seen.peak_bytes < 66 << 20
 
 
+def test_a_store_that_runs_over_is_seen(start: Start) -> None:
+    head = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def fill(out, count, MASKED: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + offsets, offsets.to(tl.float32), mask=(offsets < count) | (not MASKED))
+"""
+    body = """
+out = torch.empty_like(x)
+fill[(1,)](out, out.numel(), MASKED={}, BLOCK=1024)
+return out
+"""
+    assert start(body.format(False), head=head).call(ask(X, repeats=2)).outside
+    assert not start(body.format(True), head=head).call(ask(X, repeats=2)).outside
+
+
 @pytest.mark.parametrize(
     ("body", "copies"),
     [

@@ -36,6 +36,7 @@ from kcbench.report.repro_parts.script import (
     leave_dirt,
     listed,
     model_of,
+    nbytes,
     run,
     run_all,
     run_before,
@@ -138,6 +139,24 @@ def check_mutates() -> str | None:
                 first = tuple(where[0].tolist()) if len(where) else ()
                 print(f"input {spec['name']!r} at {list(first)}\n  before  {old[first]}\n  after   {new[first]}")
                 return f"the call changed its input {spec['name']!r}"
+    return None
+
+
+def check_outside() -> str | None:
+    """Does the call write beyond the end of its memory? Blocks that nobody may touch lie behind those that it will be given."""
+    for call in CALLS:
+        model = model_of(call)
+        inputs = inputs_of(call)
+        sizes = {nbytes(value) for value in (*forward(model, inputs), *inputs) if isinstance(value, torch.Tensor)}
+        fences, blocks = [], []
+        for size in sorted(sizes - {0}) * 4:
+            blocks.append(torch.empty(size, dtype=torch.uint8, device=DEVICE))
+            fences.append(torch.full((512,), 165, dtype=torch.uint8, device=DEVICE))
+        blocks.clear()
+        forward(model, inputs)
+        touched = sum(int((fence != 165).sum()) for fence in fences)
+        if touched:
+            return f"the call wrote {touched} bytes to memory that it was not given"
     return None
 
 

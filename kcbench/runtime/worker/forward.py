@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from . import frames, module
+from .fences import Fences
 from .tensors import (
     DTYPES,
     Host,
@@ -101,6 +102,7 @@ class Runner:
         self._parameters: dict[str, Tensor] = {}
         self._held: deque[list[Tensor]] = deque(maxlen=2)
         self._sizes: deque[int] = deque(maxlen=8)
+        self.fences = Fences(world.device)
 
     def call(self, request: Mapping[str, Any], frame: frames.Frame) -> Reply:
         """Make one call.
@@ -177,7 +179,7 @@ class Runner:
 
     def _poison(self, inputs: Sequence[Placed | None], fill: str) -> None:
         sizes = dict.fromkeys([*self._sizes, *(item.nbytes for item in inputs if item is not None)])
-        poison(self._world.device, list(sizes), fill)
+        poison(self._world.device, list(sizes), fill, behind=self.fences.beside)
 
 
 class _Observed:
@@ -231,6 +233,7 @@ class _Observed:
         header["repeats"] = self.digests
         header["aliases"] = [list(alias) for alias in self.aliases]
         header["mutated"] = [item.name for item in self.placed if self._submission(item.mutated)]
+        header["outside"] = self._submission(self.runner.fences.broken)
         header["peak_bytes"] = min(self.peaks, default=None)
         with grad_mode(False):
             header["host_copies"] = world.copies(measure, lambda: self.instance.model(*args))

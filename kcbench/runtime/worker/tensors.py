@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -240,13 +240,14 @@ def _contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def poison(device: torch.device, sizes: Sequence[int], fill: str = "nan") -> None:
+def poison(device: torch.device, sizes: Sequence[int], fill: str = "nan", *, behind: Callable[[Tensor], None]) -> None:
     """Leave freed blocks of about these sizes full of NaN, 1e30 or 0, for ``torch.empty`` to find.
 
     Args:
         device: Where.
         sizes: Block sizes in bytes. Several of each are filled, since the call will ask for several.
         fill: ``nan``, ``huge`` or ``zero``.
+        behind: What is done after each block was allocated.
     """
     blocks: list[Tensor] = []
     budget = 512 << 20
@@ -263,3 +264,4 @@ def poison(device: torch.device, sizes: Sequence[int], fill: str = "nan") -> Non
             else:
                 spoil(block, 0xFF if fill == "nan" else 0)
             blocks.append(block)
+            behind(block)
