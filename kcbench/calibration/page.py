@@ -35,7 +35,8 @@ def page(sections: Sequence[Section], constants: Mapping[str, Any]) -> str:
 def _provenance(provenance: Mapping[str, Any]) -> str:
     honest = count(provenance["variants"]["judged"], "honest kernel")
     broken = count(provenance["mutants"]["judged"], "fault")
-    versions = f"kcbench {markdown(provenance['kcbench'])}, torch {markdown(provenance['torch'])}, {provenance['date']}"
+    torch = " and ".join(dict.fromkeys(provenance[what]["torch"] for what in ("variants", "mutants")))
+    versions = f"kcbench {markdown(provenance['kcbench'])}, torch {markdown(torch)}, {provenance['date']}"
     return f"Below: {honest} and {broken} with a witness, judged on the CPU ({versions})."
 
 

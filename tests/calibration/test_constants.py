@@ -91,9 +91,8 @@ def test_a_calibration_renews_all_but_the_values(tmp_path: Path, monkeypatch: py
     assert new["constants"]["kappa"]["interval"] == {"low": 5.0, "high": 32.0}
     assert new["constants"]["any_order"]["interval"] == {"low": None, "high": None}
     assert new["constants"]["kappa"]["purpose"] == old["constants"]["kappa"]["purpose"]
-    assert new["provenance"]["torch"] == "2.0"
-    assert new["provenance"]["variants"] == {"seed": "7", "count": 3, "language": "torch", "judged": 2}
-    assert new["provenance"]["mutants"] == {"seed": "7", "count": 3, "language": "torch", "judged": 2}
+    assert new["provenance"]["variants"] == {"seed": "7", "count": 3, "language": "torch", "torch": "2.0", "judged": 2}
+    assert new["provenance"]["mutants"] == {"seed": "7", "count": 3, "language": "torch", "torch": "2.0", "judged": 2}
     monkeypatch.setattr(committed, "PATH", path)
     read = Committed.read()
     assert read.variants == read.mutants == Draw("7", 3, "torch")
@@ -102,9 +101,7 @@ def test_a_calibration_renews_all_but_the_values(tmp_path: Path, monkeypatch: py
     assert read.alarms == Proportion(0, 2)
 
 
-@pytest.mark.parametrize("change", [{"device": "cuda"}, {"torch": "2.1"}], ids=str)
-def test_studies_of_two_kinds_are_not_written(change: dict[str, str]) -> None:
-    fair, faulty = [honest()], [broken()]
-    other = [dataclasses.replace(row, study=dataclasses.replace(row.study, **change)) for row in faulty]
-    with pytest.raises(KcbenchError, match="not both made on a CPU with one version of torch"):
-        renewed(measure(fair, other), (), fair, other)
+def test_a_study_on_a_gpu_is_not_written() -> None:
+    fair, faulty = [honest()], [dataclasses.replace(broken(), study=dataclasses.replace(broken().study, device="cuda"))]
+    with pytest.raises(KcbenchError, match="not both made on a CPU"):
+        renewed(measure(fair, faulty), (), fair, faulty)
