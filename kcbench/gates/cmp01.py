@@ -34,12 +34,16 @@ FAMILIES: Mapping[str, Mapping[str, Any]] = {
     "zeros": {"kind": "constant", "value": 0.0},
     "x1e-2": {"kind": "normal", "gain": 1e-2},
     "x1e-3": {"kind": "normal", "gain": 1e-3},
+    "x1e-5": {"kind": "normal", "gain": 1e-5},
     "x1e3": {"kind": "normal", "gain": 1e3},
     # Below any threshold under which a kernel may take everything for zero, and ordinary float32 values all the same.
     "x2^-40": {"kind": "normal", "gain": 2.0**-40},
 }
 """Distributions for the inputs whose domain is ``real``; the others keep their own recipe and draw anew."""
-EQUAL = frozenset({"sparse", "constant", "integers", "zeros"})
+MOVED = "integers, in another order"
+"""The values of the family ``integers`` once more, at other places: what keeps a result by a sum of its input takes them for the
+same."""
+EQUAL = frozenset({"sparse", "constant", "integers", MOVED, "zeros"})
 COHERENT = constants().coherent
 """How much further a result may be off in the families where many inputs are equal: equal terms are rounded alike, so that errors
 add up."""
@@ -52,14 +56,27 @@ def plan(ctx: PlanContext) -> list[Probe]:
         return [ctx.probe(f"draw {index}", stream=f"cmp01/{index}") for index in range(4)]
     probes = []
     for label, recipe in FAMILIES.items():
-        inputs = {name: _limited(ctx, name, recipe) for name in names}
+        # Products of two inputs are far below zero where one of them is far above it.
+        inputs = {name: _limited(ctx, name, recipe, -1.0 if place % 2 else 1.0) for place, name in enumerate(names)}
         probes.append(ctx.probe(label, inputs=inputs, stream=f"cmp01/{label}"))
+    # Where all are small nothing may be left to see of one.
+    small = FAMILIES["x1e-5"]
+    for name in names if len(names) > 1 else ():
+        probes.append(ctx.probe(f"{name} x1e-5", inputs={name: small}, stream=f"cmp01/{name} x1e-5"))
+    moved = {name: _moved(ctx, name) for name in names}
+    probes.append(ctx.probe(MOVED, inputs=moved, stream="cmp01/integers"))
     return [*probes, *designed_probes(ctx, "integers", stream="cmp01/exact")]
 
 
-def _limited(ctx: PlanContext, name: str, recipe: Mapping[str, Any]) -> dict[str, Any]:
+def _limited(ctx: PlanContext, name: str, recipe: Mapping[str, Any], sign: float) -> dict[str, Any]:
     limit = ctx.contract.input(name).max_scale
-    return {option: max(-limit, min(value, limit)) if option in ("gain", "mean") else value for option, value in recipe.items()}
+    found = {option: max(-limit, min(value, limit)) if option in ("gain", "mean") else value for option, value in recipe.items()}
+    return {**found, "mean": sign * found["mean"]} if "mean" in found else found
+
+
+def _moved(ctx: PlanContext, name: str) -> Mapping[str, Any]:
+    base, last = FAMILIES["integers"], len(ctx.contract.input(name).shape) - 1
+    return {"kind": "permuted", "base": base, "dim": last, "perm": "moved"} if last >= 0 else base
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:

@@ -6,14 +6,14 @@ layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kcbench.domain.contract import Axis
 from kcbench.domain.probe import Probe, World
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, float_inputs
 from kcbench.gates.compare import CRASH, FAILED, Check, conclude
-from kcbench.gates.sizes import budget, class_sizes, elements, least_sizes, stretched, varying_axes, whole_tiles
+from kcbench.gates.sizes import budget, class_sizes, elements, least_sizes, stretched, tuned, varying_axes, whole_tiles
 from kcbench.gates.value import check_value
 
 EDGES = (129, 127, 33, 32, 31, 2, 1)
@@ -34,8 +34,11 @@ def plan(ctx: PlanContext) -> list[Probe]:
         probes.append(_sized(ctx, whole, label=f"whole tiles of {max(whole.values())}"))
     if len(least) > 1:
         probes.append(_sized(ctx, least, label="all axes at their least"))
-    for name, axis in varying.items():
-        probes += [_sized(ctx, {**least, name: size}) for size in _tuned(ctx, name, axis, least)]
+    for name in varying:
+        probes += [_sized(ctx, sizes) for sizes in tuned(ctx, name)]
+    # What a narrow result is stored as may depend on a path of its own for the smallest sizes.
+    for name, size in least.items():
+        probes += [_sized(ctx, {name: size}, dtype=dtype) for dtype in ctx.dtypes[1:] if size != varying[name].gate]
     legacy = {name: size for name, size in contract.legacy_sizes().items() if name in varying}
     full = {name: size for name, size in ctx.full_sizes.items() if name in varying and varying[name].admits(size)}
     for label, sizes in (("legacy sizes", legacy), ("benchmarked sizes", full)):
@@ -60,23 +63,9 @@ def _edges(ctx: PlanContext, name: str, axis: Axis) -> Iterator[Probe]:
             yield _sized(ctx, sizes)
 
 
-def _sized(ctx: PlanContext, sizes: dict[str, int], label: str = "") -> Probe:
-    label = label or ", ".join(f"{name}={size}" for name, size in sizes.items())
-    return ctx.probe(label, axes=sizes, stream=f"cmp03/{label}")
-
-
-def _tuned(ctx: PlanContext, name: str, axis: Axis, least: dict[str, int]) -> list[int]:
-    """The largest size that the kernel may have been tuned for and that is affordable, and the next one above it."""
-    reduced = ctx.contract.reduction is not None and name in ctx.contract.reduction.length
-    tuned = [axis.legacy, axis.gate]
-    # The interpreter runs programs one by one: thousands of rows take minutes, a long reduced axis is one program's loop.
-    if reduced or not ctx.interpreted:
-        tuned += [1024, ctx.full_sizes.get(name, 0)]
-    for size in sorted(set(tuned), reverse=True):
-        pair = [n for n in (size, size + axis.multiple_of) if axis.admits(n) and elements(ctx, {**least, name: n}) <= budget(ctx)]
-        if pair:
-            return pair
-    return []
+def _sized(ctx: PlanContext, sizes: Mapping[str, int], label: str = "", dtype: str | None = None) -> Probe:
+    label = label or ", ".join([*(f"{name}={size}" for name, size in sizes.items()), *([dtype] if dtype else [])])
+    return ctx.probe(label, axes=sizes, dtype=dtype, stream=f"cmp03/{label}")
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:

@@ -61,8 +61,15 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
 
 
 def _check_side_effects(ctx: JudgeContext, probe: Probe, findings: dict[str, Finding]) -> None:
-    """What no call of the run may do: write to what is not its own, or not happen because the submission used up its time."""
+    """What no call of the run may do: write to what is not its own, return another dtype than eager, or not happen at all."""
     seen = ctx.seen(probe)
+    eager = ctx.oracle.eager(probe) if seen.ok else None
+    if eager is not None and eager.ok:
+        for got, want in zip(seen.outputs, eager.outputs, strict=False):
+            if got.dtype != want.dtype:
+                text = f"the output dtype is {got.dtype} instead of {want.dtype} ({probe.label})"
+                evidence = {**where(probe), "kind": "dtype", "message": text, "expected": want.dtype}
+                findings.setdefault("output-dtype", Finding("output-dtype", text, True, (probe.id,), evidence))
     if seen.mutated:
         evidence = {**where(probe), "kind": "mutates", "inputs": list(seen.mutated)}
         text = f"the call changed its input {seen.mutated[0]!r}"

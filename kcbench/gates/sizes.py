@@ -71,3 +71,22 @@ def stretched(ctx: PlanContext, name: str, size: int) -> dict[str, int]:
         if elements(ctx, sizes) <= budget(ctx):
             return sizes
     return {}
+
+
+def tuned(ctx: PlanContext, name: str) -> list[dict[str, int]]:
+    """The largest size of an axis that a kernel may be tuned for and that is affordable, and the next one above it.
+
+    The other axes are at their least.
+    """
+    axis, least = varying_axes(ctx.contract)[name], least_sizes(ctx.contract)
+    reduced = ctx.contract.reduction is not None and name in ctx.contract.reduction.length
+    wanted = [axis.legacy, axis.gate]
+    # The interpreter runs programs one by one: thousands of rows take minutes, a long reduced axis is one program's loop.
+    if reduced or not ctx.interpreted:
+        wanted += [1024, ctx.full_sizes.get(name, 0)]
+    for size in sorted(set(wanted), reverse=True):
+        pair = [{**least, name: n} for n in (size, size + axis.multiple_of) if axis.admits(n)]
+        affordable = [sizes for sizes in pair if elements(ctx, sizes) <= budget(ctx)]
+        if affordable:
+            return affordable
+    return []

@@ -20,7 +20,7 @@ from kcbench.infer.inference import infer
 from kcbench.infer.shrink import CannotShrinkError
 from kcbench.infer.sites import find_sites
 
-FORMAT = 6
+FORMAT = 7
 """Raised when the way of inferring changes, so that kept contracts are made anew."""
 
 

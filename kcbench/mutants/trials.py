@@ -231,8 +231,10 @@ class _Draw:
             recipe["at"] = [[self.generator.randrange(size) for size in shape] for _ in recipe["values"]] if all(shape) else []
             recipe["values"] = recipe["values"] if all(shape) else []
             return recipe
-        wanted = gain if gain is not None else recipe.get("gain")
-        return {**recipe, "gain": min(float(wanted), contract.input(name).max_scale)} if wanted is not None else recipe
+        wanted, top = gain if gain is not None else recipe.get("gain"), contract.input(name).max_scale
+        if "mean" in recipe:  # A mean is a scale too.
+            recipe["mean"] = max(-top, min(float(recipe["mean"]), top))
+        return {**recipe, "gain": min(float(wanted), top)} if wanted is not None else recipe
 
 
 def _elements(contract: Contract, axes: Mapping[str, int]) -> int:
