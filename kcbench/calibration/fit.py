@@ -1,18 +1,22 @@
-"""Fit: which values of a free constant let all honest kernels through and still refuse what only this bound can see."""
+"""Fit: which values of a free constant let all honest kernels through, and leave each gate what it sees."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcbench.calibration.rows import REFUSED, Broken, Honest, Ratios
+from kcbench.numerics.statistics import percentile
 from kcbench.report.proportion import Proportion
 
 HONEST_MARGIN = 1.25
 """How far above what the worst honest kernel needs a constant has to be, as a factor."""
-BROKEN_MARGIN = 2.0
-"""How far below the value at which the least broken kernel would pass it has to be, as a factor."""
+LOST = 1.0
+"""Percentage of the faults that a gate sees in a dtype by a bound, which it may not see any more."""
+FEWEST = 50
+"""Faults of which such a percentage means something."""
 
 _INPUTS = frozenset(("CMP-01.value", "CMP-01.zeros", "CMP-01.input-blind"))
 _SHAPES = frozenset(("CMP-03.shape", "CMP-03.batch", "CMP-03.stride"))
@@ -44,9 +48,9 @@ class Fit:
     worst: float | None
     """Their largest ratio."""
     broken: int
-    """Faults that this bound alone sees."""
+    """Faults that a gate which it acts in sees by such a bound."""
     least: float | None
-    """Their smallest ratio, each taken where it errs most."""
+    """The ratio that all but one in a hundred of them reach, in the gate and dtype where this is least."""
 
     @property
     def low(self) -> float | None:
@@ -56,7 +60,7 @@ class Fit:
     @property
     def high(self) -> float | None:
         """The largest admissible value."""
-        return None if self.least is None else self.least * self.value / BROKEN_MARGIN
+        return None if self.least is None else self.least * self.value
 
     @property
     def loosest(self) -> float | None:
@@ -69,14 +73,14 @@ class Fit:
 
     @property
     def empty(self) -> bool:
-        """Whether no value at all keeps both margins."""
+        """Whether no value at all meets both conditions."""
         return self.low is not None and self.high is not None and self.low > self.high
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
-            return f"not measured: no {'honest kernel' if self.low is None else 'fault that only this bound sees'}"
+            return f"not measured: {'no honest kernel' if self.low is None else 'too few faults'}"
         if self.empty:
-            return "empty: no value keeps both margins"
+            return "empty: no value meets both conditions"
         if self.loosest is None:
             return "too narrow: no power of the square root of two lies inside"
         place = "below" if self.value < self.low else "above" if self.value > self.high else "inside"
@@ -95,8 +99,21 @@ def fit(values: Mapping[str, float], honest: Sequence[Honest], broken: Sequence[
 
 
 def _fit(name: str, value: float, honest: Sequence[Honest], broken: Sequence[Broken]) -> Fit:
-    fair, faulty = honest_ratios(name, honest), broken_ratios(name, broken)
-    return Fit(name, value, len(fair), max(fair, default=None), len(faulty), min(faulty, default=None))
+    fair, seen = honest_ratios(name, honest), [mutant for mutant in broken if _seen_by(name, mutant)]
+    cells: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for mutant in seen:
+        for gate in _seen_by(name, mutant):
+            for dtype, ratio in mutant.ratios.get(gate, {}).items():
+                if ratio > 1:
+                    cells[gate, dtype].append(ratio)
+    first = [percentile(sorted(ratios), LOST) for ratios in cells.values() if len(ratios) >= FEWEST]
+    return Fit(name, value, len(fair), max(fair, default=None), len(seen), min(first, default=None))
+
+
+def _seen_by(constant: str, mutant: Broken) -> set[str]:
+    """The gates that refuse a fault by a bound which the constant multiplies."""
+    refused = mutant.codes if mutant.status == REFUSED else ()
+    return {code.partition(".")[0] for code in refused if code in BOUNDS[constant]}
 
 
 def honest_ratios(constant: str, honest: Iterable[Honest]) -> list[float]:

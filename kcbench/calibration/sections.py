@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kcbench.calibration.figures import Figures
-from kcbench.calibration.fit import BROKEN_MARGIN, HONEST_MARGIN, Fit, Trial
+from kcbench.calibration.fit import FEWEST, HONEST_MARGIN, LOST, Fit, Trial
 from kcbench.calibration.gate_set import KEPT
 from kcbench.report.text import count, number, percent
 
@@ -46,16 +46,17 @@ def _value(value: float | None) -> str:
 
 def _fits(figures: Figures, fits: Sequence[Fit]) -> Section:
     words = (
-        f"Low is {HONEST_MARGIN:g} times what the worst honest kernel needs. High is {1 / BROKEN_MARGIN:g} times the value at "
-        "which the least fault that only this bound sees would pass. The loosest value is the largest power of the square root "
-        "of two in between. A ratio covers all checks of a gate, also those with another grant, so that intervals are too narrow "
-        f"rather than too wide. Each constant is moved alone. {_first_only(figures)}"
+        f"Low is {HONEST_MARGIN:g} times what the worst honest kernel needs. High is where some gate would lose {LOST:g} % of "
+        f"the faults that it sees by such a bound in some dtype, if there are at least {FEWEST} of them; other gates may see "
+        "them still. The loosest value is the largest power of the square root of two in between; exceptions from the line (all "
+        "but kappa) are no larger than honest kernels need. A ratio covers all checks of a gate, also those with another grant, "
+        f"so that intervals are too narrow rather than too wide. Each constant is moved alone. {_first_only(figures)}"
     ).rstrip()
     rows = tuple(
         (item.constant, *map(_value, (item.value, item.worst, item.least, item.low, item.high, item.loosest)), str(item))
         for item in fits
     )
-    head = ("constant", "value", "honest worst ratio", "broken least ratio", "low", "high", "loosest", "finding")
+    head = ("constant", "value", "honest worst ratio", "1 % of faults below", "low", "high", "loosest", "finding")
     return Section("Constants", words, head, rows)
 
 

@@ -69,14 +69,15 @@ def _tell(variants: Path, mutants: Path, write: bool, quiet: bool) -> None:
     fits = fit.fit(values, honest, broken)
     trials = fit.try_out(values, honest, broken, figures.held_out_tasks(honest, broken))
     found = sections(measured, fits, trials)
-    if not quiet:
-        for section in found:
-            _print(Console(), section)
+    # Whoever reads only the first lines of what is printed wants the files all the same.
     if docs is not None:
         text = committed.renewed(measured, fits, honest, broken)
         write_text(docs / page.PICTURE, picture.picture(measured.spreads))
         write_text(docs / "calibration.md", page.page(found, json.loads(text)))
         write_text(PATH, text)
+    if not quiet:
+        for section in found:
+            _print(Console(), section)
 
 
 def _docs() -> Path:

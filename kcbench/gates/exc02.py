@@ -134,7 +134,9 @@ def _judge(
     kept = _kept(got, keep, flush, dtype)
     preserve = ctx.contract.subnormals == "preserve"
     wrong = telling & (~kept if preserve else kept)
-    if not bool(wrong.any()):
+    # A product in tf32 rounds the smallest subnormals to zero, though it flushes none.
+    rounds = ctx.contract.precision == "tf32" and dtype == "float32"
+    if float(wrong[telling].double().mean()) <= (0.5 if rounds else 0.0):
         return Check(probe, PASSED), ""
     flat = int(wrong.flatten().to(torch.int8).argmax())
     distance = float((round_to(keep, dtype) - _flushed(round_to(flush, dtype), dtype)).abs().flatten()[flat])

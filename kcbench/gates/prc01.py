@@ -16,6 +16,7 @@ from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
 from kcbench.gates.compare import CRASH, FAILED, PASSED, Check, check_exact, conclude, outputs_of, refuse
 from kcbench.gates.designed import designed_probes
 from kcbench.gates.value import check_value
+from kcbench.numerics.formats import dtype_name, round_to
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
@@ -83,7 +84,8 @@ def _narrowing(ctx: JudgeContext, check: Check) -> str:
     outputs = outputs_of(ctx.seen(check.probe))
     if check.evidence.get("kind") not in ("bits", "value") or output >= len(outputs):
         return "narrowed"
-    got, want = outputs[output].to(torch.float64), ctx.oracle.truth(check.probe)[output]
+    got, dtype = outputs[output].to(torch.float64), dtype_name(outputs[output].dtype)
+    want = round_to(ctx.oracle.truth(check.probe)[output], dtype)
     wrong = got != want
     mantissa, _ = torch.frexp(got[wrong])
     # frexp puts the significand in [0.5, 1): ten fraction bits after the leading one are eleven after the point.

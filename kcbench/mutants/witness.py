@@ -41,7 +41,8 @@ class Witness:
     """What shows that a mutant is faulty."""
 
     kind: str
-    """``value``, ``class``, ``form``, ``raised``, ``repeat``, ``alias``, ``mutates``, ``gradient``, ``no-gradient``, ``died``."""
+    """``value``, ``class``, ``form``, ``raised``, ``repeat``, ``alias``, ``mutates``, ``outside``, ``gradient``, ``no-gradient``,
+    ``died``."""
     detail: str
     sizes: Mapping[str, int]
     family: str
@@ -161,6 +162,8 @@ class Bench:
     def _side_effects(self, honest: Observation, seen: Observation) -> Iterator[tuple[str, str]]:
         if seen.mutated and not honest.mutated:
             yield "mutates", f"the input {seen.mutated[0]} was written to"
+        if seen.outside and not honest.outside:
+            yield "outside", "memory was written to that the call was not given"
         own = {(alias.kind, alias.name) for alias in honest.aliases}
         for alias in seen.aliases:
             allowed = self.task.contract.view and alias.kind != "output"

@@ -12,7 +12,7 @@ from kcbench.study.isolated import Died
 from kcbench.study.opinions import Opinions
 from kcbench.study.place import Place
 
-LONGEST = 60.0
+LONGEST = 20.0
 """Seconds of processor time that a checker may take for the honest kernel. One that takes longer, on the interpreter at the sizes
 of a benchmark, is not asked at all: its silence would count as a refusal."""
 

@@ -80,6 +80,7 @@ def test_the_schema_refuses(where: tuple[str, ...], wrong: Any) -> None:
     assert problems(data, "constants")
 
 
+@pytest.mark.usefixtures("few")
 def test_a_calibration_renews_all_but_the_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fair = [honest("t/a", CMP01={"float32": 0.5}), honest("t/b", PRC01={"float16": 0.25}), honest("t/c", proven=False)]
     faulty = [broken("a", "CMP-01.value", CMP01={"float32": 8.0}), broken("b", fault="shape"), broken("c", status="equivalent")]
@@ -88,7 +89,7 @@ def test_a_calibration_renews_all_but_the_values(tmp_path: Path, monkeypatch: py
     path.write_text(text, encoding="utf-8")
     new, old = load_json(path, "constants"), load_json(PATH, "constants")
     assert {name: item["value"] for name, item in new["constants"].items()} == dataclasses.asdict(constants())
-    assert new["constants"]["kappa"]["interval"] == {"low": 5.0, "high": 32.0}
+    assert new["constants"]["kappa"]["interval"] == {"low": 5.0, "high": 64.0}
     assert new["constants"]["any_order"]["interval"] == {"low": None, "high": None}
     assert new["constants"]["kappa"]["purpose"] == old["constants"]["kappa"]["purpose"]
     assert new["provenance"]["variants"] == {"seed": "7", "count": 3, "language": "torch", "torch": "2.0", "judged": 2}

@@ -25,13 +25,14 @@ def study(tmp_path: Path) -> tuple[str, Path, str, Path]:
     return "--variants", variants, "--mutants", mutants
 
 
-def test_figures_and_fit(study: Any, run: Callable[..., Any]) -> None:
+def test_figures_and_fit(study: Any, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcbench.calibration.fit.FEWEST", 1)
     before = constants.PATH.read_bytes()
     outcome = run("calibrate", *study)
     assert (outcome.code, outcome.err) == (0, "")
     assert "Honest noise and broken error" in outcome.out
     [line] = [line.split() for line in outcome.out.splitlines() if line.startswith("kappa")]
-    assert line[:7] == ["kappa", "8", "0.4", "40", "4", "160", "128"]
+    assert line[:7] == ["kappa", "8", "0.4", "40", "4", "320", "256"]
     assert constants.PATH.read_bytes() == before
     assert run("calibrate", *study, "--quiet").out == ""
 
@@ -43,11 +44,12 @@ def test_write(study: Any, run: Callable[..., Any], tmp_path: Path, monkeypatch:
     monkeypatch.setattr(constants, "PATH", path)
     monkeypatch.setattr(committed, "PATH", path)
     monkeypatch.setattr("kcbench.paths.data_root", lambda: root)
+    monkeypatch.setattr("kcbench.calibration.fit.FEWEST", 1)
     outcome = run("calibrate", *study, "--write", "--quiet")
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
     monkeypatch.undo()
     data = load_json(path, "constants")
-    assert data["constants"]["kappa"]["interval"] == {"low": 4.0, "high": 160.0}
+    assert data["constants"]["kappa"]["interval"] == {"low": 4.0, "high": 320.0}
     assert data["provenance"]["mutants"] == {"seed": "7", "count": 1, "language": "torch", "torch": "2.0", "judged": 1}
     page = (root / "docs" / "calibration.md").read_text(encoding="utf-8")
     assert "Below: 1 honest kernel and 1 fault with a witness" in page
