@@ -16,6 +16,8 @@ from kcbench.errors import KcbenchError
 
 CLEAN, REFUSED, ERROR = "clean", "refused", "error"
 SURVIVED, EQUIVALENT, UNRUNNABLE, FAILED = "survived", "equivalent", "unrunnable", "failed"
+DIED = "died"
+"""Stands for a code where a mutant ended its process or did not come back."""
 STATES = (CLEAN, REFUSED, ERROR)
 STATUSES = (REFUSED, SURVIVED, EQUIVALENT, UNRUNNABLE, FAILED)
 

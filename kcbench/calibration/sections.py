@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kcbench.calibration.figures import Figures
 from kcbench.calibration.fit import FEWEST, HONEST_MARGIN, LOST, Fit, Trial
 from kcbench.calibration.gate_set import KEPT
+from kcbench.calibration.rows import DIED
 from kcbench.report.text import count, number, percent
 
 
@@ -121,7 +122,8 @@ def _by_gate(figures: Figures) -> Section:
     rows = tuple(
         (item.fault, str(item.whole.n), *(str(item.by_gate.get(gate, 0)) for gate in gates)) for item in figures.detections
     )
-    words = f"Faults of a class that each gate refuses. {_first_only(figures)}".rstrip()
+    died = "Those that died ended their process, or did not come back. " if DIED in gates else ""
+    words = f"Faults of a class that each gate refuses. {died}{_first_only(figures)}".rstrip()
     return Section("Which gate sees what", words, ("fault class", "witnessed", *gates), rows)
 
 
