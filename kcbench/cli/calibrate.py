@@ -29,7 +29,7 @@ def calibrate(
         bool, typer.Option("--write", help="Commit the figures: constants.json, docs/calibration.md and its picture.")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Make both studies anew, and compare with the committed figures.")
+        bool, typer.Option("--check", help="Make a part of both studies anew, and compare with the committed figures.")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="With --check: take few kernels, in torch only.")] = False,
     jobs: JobsOption = None,

@@ -9,12 +9,14 @@ import torch
 
 from kcbench.domain.contract import Gradient
 from kcbench.domain.observation import Alias, Launch, Observation, Raised
-from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS, REFERENCE_INVALID
-from kcbench.gates import JudgeContext, PlanContext, cmp02, gate_ids
+from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS, REFERENCE_INVALID, Verdict
+from kcbench.gates import JudgeContext, PlanContext, cmp01, cmp02, cmp03, gate_ids, guard
 from kcbench.gates.compare import INVALID, check_exact
 from kcbench.gates.value import check_value
+from kcbench.numerics.formats import decode
 from kcbench.oracle.eager import record
 from kcbench.tasks import list_tasks
+from tests.gates.conftest import observed
 
 
 @pytest.mark.parametrize("gate_id", gate_ids())
@@ -437,3 +439,88 @@ def test_sums_in_another_order_are_granted_more_where_everything_cancels(oracles
 
     assert off_by(length**0.5).status == PASS
     assert [finding.code for finding in off_by(1000.0).findings] == ["cancellation"]
+
+
+def test_a_result_that_is_kept_by_the_sum_of_an_input_is_refused(judge) -> None:
+    kept: dict[object, object] = {}
+
+    def by_sum(probe, inputs, outputs):
+        key = probe.dtype, tuple(probe.axes.values()), float(inputs["predictions"].double().sum())
+        return kept.setdefault(key, outputs)
+
+    verdict = judge("CMP-01", "level1/cross_entropy", by_sum)
+    assert [finding.evidence["probe"] for finding in verdict.findings] == [cmp01.MOVED]
+
+
+@pytest.mark.parametrize(("task_id", "name", "shown"), [("level1/softmax", "x", "x1e-5"), ("level1/attention", "q", "q x1e-5")])
+def test_an_input_that_is_taken_for_zero_is_refused(judge, oracles, task_id, name, shown) -> None:
+    oracle = oracles(task_id)
+
+    def cut(probe, inputs, outputs):
+        if not inputs[name].numel() or float(inputs[name].abs().max()) >= 1e-4:
+            return outputs
+        changed = {**oracle.inputs(probe), name: torch.zeros_like(inputs[name])}
+        return tuple(
+            item.to(outputs[0].dtype) for item in oracle.twin(oracle.model(probe, torch.float64), as_double_inputs(changed))
+        )
+
+    verdict = judge("CMP-01", task_id, cut)
+    assert shown in [finding.evidence["probe"] for finding in verdict.findings]
+
+
+def as_double_inputs(inputs):
+    return {key: value.double() for key, value in inputs.items()}
+
+
+def test_another_dtype_at_a_length_of_one_is_refused(oracles) -> None:
+    oracle = oracles("level1/sum_axis")
+    plan = PlanContext(oracle.task.contract)
+    probes = {probe.id: probe for gate in (guard.GATE, cmp03.GATE) for probe in gate.plan(plan)}
+    seen = {
+        name: observed(oracle, probe, lambda probe, _, y: tuple(x.float() for x in y) if probe.axes["dim1"] == 1 else y)
+        for name, probe in probes.items()
+    }
+    verdict = guard.GATE.judge(JudgeContext(plan, seen, oracle, probes), list(guard.GATE.plan(plan)))
+    assert verdict.codes == ("GUARD.output-dtype",)
+
+
+def with_gradients(oracle, change, probes=None) -> Verdict:
+    """CMP-02's verdict on eager with its gradients changed: ``change(probe, name, gradient)``."""
+    plan = PlanContext(oracle.task.contract)
+    probes = cmp02.GATE.plan(plan) if probes is None else probes
+    seen = {}
+    for probe in probes:
+        eager = oracle.eager(probe)
+        changed = {name: record(change(probe, name, decode(item))) for name, item in eager.gradients.items()}
+        seen[probe.id] = dataclasses.replace(eager, gradients=changed)
+    return cmp02.GATE.judge(JudgeContext(plan, seen, oracle, {probe.id: probe for probe in probes}), probes)
+
+
+def test_a_gradient_that_is_wrong_for_one_row_is_refused(oracles) -> None:
+    verdict = with_gradients(oracles("level1/softmax"), lambda probe, _, g: 2 * g if probe.axes["batch_size"] == 1 else g)
+    assert verdict.codes == ("CMP-02.vjp",)
+
+
+def test_a_gradient_that_ends_beyond_a_block_is_refused(oracles) -> None:
+    def cut(probe, name, gradient):
+        return torch.cat([gradient[:, :200], torch.zeros_like(gradient[:, 200:])], dim=1)
+
+    assert with_gradients(oracles("level1/cumsum"), cut).codes == ("CMP-02.vjp",)
+
+
+def test_a_coarse_look_that_shows_nothing_is_no_check(oracles) -> None:
+    oracle = oracles("level1/softmax")
+    coarse = cmp02._coarse(PlanContext(oracle.task.contract), oracle.task.contract.gradient)
+    assert coarse and with_gradients(oracle, lambda _probe, _name, g: g, coarse).status == NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("share", "status"), [(3e-6, PASS), (3e-5, FAIL)])
+def test_a_transform_may_move_the_gradient_of_a_convolution(oracles, share, status) -> None:
+    """cuDNN's, for the weights of a transposed convolution, by 2e-6 of the largest one; tf32 moves it by a hundred times as much."""
+
+    def moved(probe, name, gradient):
+        gradient = gradient.clone()
+        gradient.view(-1)[0] += share * gradient.abs().max()
+        return gradient
+
+    assert with_gradients(oracles("level1/conv2d"), moved).status == status

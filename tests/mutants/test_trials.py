@@ -98,3 +98,9 @@ def test_new_numbers_come_first() -> None:
         for trial in trials
         for size in [min(trial.probe.axes.values(), key=lambda s: abs(s - 57))]
     )
+
+
+def test_means_stay_within_the_largest_scale() -> None:
+    recipes = [recipe for trial in made("level1/attention") for name, recipe in trial.probe.inputs.items() if name in ("q", "k")]
+    means = [recipe["mean"] for recipe in recipes if "mean" in recipe]
+    assert means and all(abs(mean) <= 4.0 for mean in means)

@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from kcbench.mutants import subjects  # noqa: E402
+from kcbench.mutants.mutant import mutants  # noqa: E402
 from kcbench.mutants.witness import FACTOR, Bench, NotRunnableError, Witness  # noqa: E402
 from kcbench.oracle.oracle import TaskOracle  # noqa: E402
 
@@ -65,7 +66,21 @@ def test_an_equivalent_change_has_none(benches: dict[str, Bench], task: str, fra
     assert find(benches, task, frame, body) is None
 
 
+def test_what_is_left_where_inputs_cancel_is_rounding() -> None:
+    """One class: the loss is zero, and a shift that cancels leaves its own rounding."""
+    subject = next(item for item in subjects(["level1/cross_entropy"]) if item.id.endswith("/online"))
+    bench = Bench(subject.source, subject.task, TaskOracle(subject.task, seed="study/calibration"))
+    changed = [item.source for item in mutants(subject.source) if "new_peak is kept in bfloat16" in item.description]
+    assert len(changed) == 1 and bench.find_witness(changed[0]) is None
+
+
 BROKEN = [
+    (
+        "outside",
+        "relu",
+        RELU,
+        "import gc; [t.fill_(0) for t in gc.get_objects() if type(t) is torch.Tensor and t.shape == (512,)]; return F.relu(x)",
+    ),
     ("value", "relu", RELU, "return F.leaky_relu(x, 1e-3)"),
     ("value", "relu", RELU, "return torch.relu(x) * 1.0001"),
     ("value", "relu", RELU, "return torch.relu(x).to(torch.bfloat16).to(x.dtype)"),
