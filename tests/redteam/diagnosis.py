@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from kcbench.redteam import Entry
 from tests.redteam.bench import AT_LEAST, LINEAR, TINY, UNIT, Bench, Probe, bench, copy_parameters, namespace
@@ -13,6 +14,29 @@ from tests.redteam.bench import AT_LEAST, LINEAR, TINY, UNIT, Bench, Probe, benc
 
 def classes(x: Any) -> Any:
     return torch.where(x.isnan(), 1, torch.where(x == float("inf"), 2, torch.where(x == float("-inf"), 3, 0)))
+
+
+class Roomy(TorchFunctionMode):
+    """Gives what a kernel asks memory for some room behind its end: a store there is seen, and spoils nothing of this process."""
+
+    ROOM = 1 << 16
+    PATTERN = 0xA5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[tuple[Any, int]] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if func not in (torch.empty, torch.empty_like) or type(out) is not torch.Tensor:
+            return out
+        used = out.untyped_storage().nbytes()
+        room = torch.full((used + self.ROOM,), self.PATTERN, dtype=torch.uint8)
+        self.given.append((room, used))
+        return torch.empty(0, dtype=out.dtype).set_(room.untyped_storage(), out.storage_offset(), out.shape, out.stride())
+
+    def overrun(self) -> bool:
+        return any(bool((room[used:] != self.PATTERN).any()) for room, used in self.given)
 
 
 class Subject:
@@ -45,8 +69,10 @@ class Subject:
             x.detach().as_strided(x.shape, x.stride(), x.storage_offset()) if 0 in x.shape else relocated(x) for x in probe.inputs
         ]
         before = [x.clone() for x in inputs]
-        with torch.no_grad():
+        with torch.no_grad(), Roomy() as memory:
             out = model(*inputs)
+        if memory.overrun():
+            self.note("GUARD.writes-outside", probe.label)
         if isinstance(out, list | tuple):
             self.note("GUARD.output-shape", type(out).__name__)
             out = out[0]
@@ -147,7 +173,8 @@ def gradients(desk: Bench, subject: Subject) -> None:
 
 def gradient(desk: Bench, subject: Subject, probe: Probe) -> None:
     try:
-        _, grads = desk.run(subject.model(probe), list(probe.inputs), probe.parameters, gradient=True)
+        with Roomy():
+            _, grads = desk.run(subject.model(probe), list(probe.inputs), probe.parameters, gradient=True)
     except RuntimeError as error:
         subject.note("CMP-02.vjp", str(error))
         return
