@@ -1,8 +1,9 @@
-"""Where the data that travels with kcbench lies: ``tasks/``, ``references/`` and ``schemas/``."""
+"""Where the data that travels with kcbench lies (``tasks/``, ``references/`` and ``schemas/``), and where its cache is."""
 
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
 from kcbench.errors import KcbenchError
@@ -22,3 +23,9 @@ def data_root() -> Path:
         if (folder / "schemas").is_dir() and (folder / "tasks").is_dir():
             return folder
     raise KcbenchError("the tasks and schemas of kcbench are missing", where=str(package), fix="reinstall kcbench")
+
+
+def default_cache() -> Path:
+    """Where contracts and datasets are kept: ``$KCBENCH_CACHE``, or ``kcbench`` in the user's cache folder."""
+    named = os.environ.get("KCBENCH_CACHE")
+    return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kcbench"

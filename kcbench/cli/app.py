@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kcbench import __version__
-from kcbench.cli import calibrate, contract, evaluate, infer, redteam, report, repro, show, tasks
+from kcbench.cli import calibrate, contract, draft, evaluate, hub, hub_remote, infer, redteam, report, repro, show, tasks
 from kcbench.cli.exits import BAD_INPUT, BROKEN_PIPE, BUG, INTERRUPTED
 from kcbench.errors import KcbenchError
 from kcbench.report.text import one_line
@@ -26,12 +26,14 @@ def _group(text: str) -> typer.Typer:
 app = _group("Judge machine-written GPU kernels by contract: twelve gates against a float64 reference, beside today's check.")
 _tasks = _group("The tasks that kernels can be scored on.")
 _contract = _group("The contract files of tasks.")
+_hub = _group("Tasks and results as datasets, and the Hugging Face Hub.")
 
 app.command("eval")(evaluate.evaluate)
 app.command("redteam")(redteam.redteam)
 app.command("calibrate")(calibrate.calibrate)
 app.add_typer(_tasks, name="tasks")
 app.add_typer(_contract, name="contract")
+app.add_typer(_hub, name="hub")
 app.command("report")(report.report)
 app.command("show")(show.show)
 app.command("repro")(repro.repro)
@@ -39,6 +41,13 @@ _tasks.command("list")(tasks.print_tasks)
 _tasks.command("show")(tasks.show_task)
 _contract.command("validate")(contract.validate)
 _contract.command("infer")(infer.infer)
+_contract.command("draft")(draft.draft)
+_contract.command("prove")(draft.prove)
+_hub.command("build")(hub.build)
+_hub.command("export")(hub.export)
+_hub.command("push")(hub_remote.push)
+_hub.command("push-results")(hub_remote.push_results)
+_hub.command("pull")(hub_remote.pull)
 
 
 def _version(wanted: bool) -> None:

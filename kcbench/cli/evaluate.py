@@ -35,6 +35,7 @@ from kcbench.cli.sources import (
     SourceOptions,
     SuiteDirOption,
     SuiteOption,
+    TasksOption,
     collect,
 )
 from kcbench.errors import KcbenchError
@@ -49,6 +50,7 @@ def evaluate(
         typer.Argument(metavar="PATH", help="Python files with a class ModelNew, and folders of them.", show_default=False),
     ],
     task: Annotated[str | None, typer.Option(metavar="ID", help="Task of all submissions, for example level1/softmax.")] = None,
+    tasks: TasksOption = None,
     problem: ProblemOption = None,
     suite: SuiteOption = None,
     suite_dir: SuiteDirOption = None,
@@ -95,7 +97,7 @@ def evaluate(
     check_writable(json)
     wanted = split_names(gates, [gate.id for gate in GATES], "--gates")
     source = SourceOptions(
-        task, problem, suite, suite_dir, mapping, ref_field, code_field, level_field, problem_field, sample_field
+        task, problem, suite, suite_dir, mapping, ref_field, code_field, level_field, problem_field, sample_field, tasks
     )
     found = collect(paths, source)
     submissions = found.submissions
@@ -119,9 +121,11 @@ def evaluate(
     inferred = infer_tasks(found.problems, submissions, jobs=options.jobs, quiet=quiet)
     require_tasks(submissions, inferred)
     lost = without_task(submissions, inferred, options)
-    tasks = inferred.tasks if found.problems else load_tasks(submissions)
+    loaded = inferred.tasks if found.problems else load_tasks(submissions, found.root)
     extra = {"paths": [str(path) for path in paths], "task": task, **source.named(), "suite_sizes": dict(found.suite_sizes)}
-    header = run_header(options, tasks, command=command_line(), extra=extra)
+    if found.tasks is not None:
+        extra["tasks"] = found.tasks.name  # By its commit, so that the same tasks are found again.
+    header = run_header(options, loaded, command=command_line(), extra=extra)
     with RunFolder.create(folder_path, header) as folder:
         for name in inferred.tasks:
             folder.write(problem_name(name), found.problems[name].code)
@@ -130,7 +134,7 @@ def evaluate(
         blocked = {result.id for result in lost}
         todo = [item for item in submissions if item.id not in blocked]
         again = [*command_line(), *(() if resume else ("--resume",)), *(() if out else ("--out", str(folder_path)))]
-        score(todo, options, tasks, keep=folder.append, done=folder.completed_keys(), quiet=quiet, resume=again)
+        score(todo, options, loaded, keep=folder.append, done=folder.completed_keys(), quiet=quiet, resume=again)
         write_reports(folder)
         tell(folder, json=json, quiet=quiet)
         results = folder.results()

@@ -112,9 +112,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 
 def _write(out: Path, task: Task) -> None:
-    import json as text
+    from kcbench.domain.json_text import json_text
 
     folder = out / task.id
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "task.py").write_text(task.code, encoding="utf-8")
-    (folder / "contract.json").write_text(text.dumps(task.contract.raw, indent=2) + "\n", encoding="utf-8")
+    (folder / "contract.json").write_text(json_text(task.contract.raw), encoding="utf-8")

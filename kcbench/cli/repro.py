@@ -101,13 +101,15 @@ def _row_text(place: str, field: str) -> str:
 
 def _task(result: Result, folder: RunFolder) -> Task:
     """The task of a result, as it was when it was scored."""
+    from kcbench.cli.sources import open_source
     from kcbench.report.store import problem_name
     from kcbench.suites.folder import source_text
     from kcbench.tasks import load_task
 
     path = folder.path / problem_name(result.task)
     if not path.is_file():
-        task = load_task(result.task)
+        tasks = folder.header["options"].get("tasks")
+        task = load_task(result.task, open_source(tasks).root if tasks else None)
     else:
         from kcbench.infer import task_of_problem
 

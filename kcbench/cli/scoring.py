@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     from kcbench.engine import Event, Options
 
 
-def load_tasks(submissions: Sequence[Submission]) -> dict[str, Task]:
-    """The tasks of all submissions that can be scored, by id."""
+def load_tasks(submissions: Sequence[Submission], root: Path | None = None) -> dict[str, Task]:
+    """The tasks of all submissions that can be scored, by id; ``root`` is as for :func:`kcbench.tasks.load_task`."""
     from kcbench.tasks import load_task
 
-    return {name: load_task(name) for name in sorted({item.task for item in submissions if not item.problem})}
+    return {name: load_task(name, root) for name in sorted({item.task for item in submissions if not item.problem})}
 
 
 def make_options(

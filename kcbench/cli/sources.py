@@ -14,6 +14,7 @@ from kcbench.errors import KcbenchError
 
 if TYPE_CHECKING:
     from kcbench.domain.submission import Submission
+    from kcbench.hub.source import Source
     from kcbench.suites.kernelbench import Problem
 
 
@@ -26,12 +27,24 @@ class Suite(StrEnum):
 SuiteOption = Annotated[
     Suite | None, typer.Option(help="Read PATH as a run of this suite: a folder of kernels, or rows.", show_default=False)
 ]
-SuiteDirOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Checkout of the suite, with its problems.")]
+SuiteDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Checkout of the suite, whose contracts are inferred; by default kcbench's own tasks for its problems.",
+    ),
+]
 MappingOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="JSON or CSV that says which problem each file is for, 1/36 for example.")
 ]
 ProblemOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Problem of all submissions: a file with Model and get_inputs.")
+]
+TasksOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tasks", metavar="FROM", help="Other tasks than kcbench's own: hf://ORG/NAME@TAG, or a folder.", show_default=False
+    ),
 ]
 RefFieldOption = Annotated[str, typer.Option(metavar="NAME", help="PATH is JSON Lines: field with the code of the problem.")]
 CodeFieldOption = Annotated[str, typer.Option(metavar="NAME", help="Field with the code of the kernel.")]
@@ -54,6 +67,7 @@ class SourceOptions:
     level_field: str = ""
     problem_field: str = ""
     sample_field: str = ""
+    tasks: str | None = None
 
     def named(self) -> dict[str, Any]:
         """The options that were given, for ``run.json``."""
@@ -69,6 +83,13 @@ class Sources:
     """By task id."""
     suite_sizes: Mapping[str, int] = field(default_factory=dict)
     """How many problems each level of the suite has."""
+    tasks: Source | None = None
+    """Where the tasks come from that are not kcbench's own."""
+
+    @property
+    def root(self) -> Path | None:
+        """Folder of the tasks; None for those that came with kcbench."""
+        return None if self.tasks is None else self.tasks.root
 
 
 def collect(paths: Sequence[Path], options: SourceOptions) -> Sources:
@@ -82,12 +103,30 @@ def collect(paths: Sequence[Path], options: SourceOptions) -> Sources:
         return _for_problem(paths, options.problem)
     if options.suite is None:
         from kcbench.suites.folder import discover
+        from kcbench.tasks import list_tasks
 
-        return Sources(discover(paths, task=options.task))
+        tasks = open_source(options.tasks) if options.tasks else None
+        known = list_tasks(None if tasks is None else tasks.root)
+        return Sources(discover(paths, task=options.task, known=known), tasks=tasks)
     return _rows(paths[0], options) if options.ref_field else _run(paths[0], options)
 
 
+def open_source(spec: str) -> Source:
+    """Where ``--tasks`` points, with the progress of a download where somebody looks at it.
+
+    Raises:
+        KcbenchError: There are no tasks, or they cannot be used.
+    """
+    from kcbench.cli.hub_remote import show_bars
+    from kcbench.hub.source import open_tasks
+
+    return open_tasks(spec, bars=show_bars(False))
+
+
 def _check(paths: Sequence[Path], options: SourceOptions) -> None:
+    if options.tasks and (options.problem is not None or options.suite is not None):
+        fix = "leave --tasks away"
+        raise KcbenchError("the submissions bring their own problems", where="--tasks", fix=fix)
     given = [
         option
         for option, value in (("--task", options.task), ("--problem", options.problem), ("--suite", options.suite))
@@ -115,9 +154,6 @@ def _check(paths: Sequence[Path], options: SourceOptions) -> None:
         raise KcbenchError("rows bring their own problems", where=f"{of_folder}, {of_rows}", fix=f"leave {of_folder} away")
     if of_rows and not (options.ref_field and options.code_field):
         raise KcbenchError("rows need both --ref-field and --code-field", where=of_rows)
-    if not of_rows and options.suite_dir is None:
-        fix = "name a checkout of KernelBench, or --ref-field and --code-field for rows that bring their problems"
-        raise KcbenchError("a run of a suite needs --suite-dir", where="--suite", fix=fix)
 
 
 def _for_problem(paths: Sequence[Path], path: Path) -> Sources:
@@ -142,11 +178,13 @@ def _rows(path: Path, options: SourceOptions) -> Sources:
 def _run(path: Path, options: SourceOptions) -> Sources:
     from kcbench.suites.kernelbench import load_problems
     from kcbench.suites.kernelbench_runs import read_run
+    from kcbench.suites.shipped import shipped_problems
 
-    assert options.suite_dir is not None
-    problems = load_problems(options.suite_dir)
+    problems = shipped_problems() if options.suite_dir is None else load_problems(options.suite_dir)
     found = read_run(path, problems, mapping=options.mapping)
     sizes: dict[str, int] = {}
     for level, _ in problems:
         sizes[str(level)] = sizes.get(str(level), 0) + 1
+    if options.suite_dir is None:  # These are tasks already: nothing is inferred.
+        return Sources(found, suite_sizes=sizes)
     return Sources(found, {problem.task_id: problem for problem in problems.values()}, sizes)

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import shutil
 import sys
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kcbench.cli.sources import TasksOption, open_source
 from kcbench.errors import KcbenchError
 
 
-def print_tasks(as_json: Annotated[bool, typer.Option("--json", help="As JSON, on stdout.")] = False) -> None:
+class Form(StrEnum):
+    """Pages that a task can be shown as."""
+
+    markdown = "markdown"
+    html = "html"
+
+
+def print_tasks(
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, on stdout.")] = False, tasks: TasksOption = None
+) -> None:
     """List the tasks."""
-    rows = _rows()
+    rows = _rows(open_source(tasks).root if tasks else None)
     if as_json:
         from kcbench.cli.output import STDOUT, write_json
 
@@ -28,15 +40,15 @@ def print_tasks(as_json: Annotated[bool, typer.Option("--json", help="As JSON, o
         print(text if room is None or len(text) <= room else text[: room - 1] + "…")
 
 
-def _rows() -> list[dict[str, Any]]:
+def _rows(root: Path | None) -> list[dict[str, Any]]:
     """What the list shows, read straight from the contracts: loading the tasks would check each file, and triple the time."""
     from kcbench.domain.schema import read_json
     from kcbench.paths import data_root
     from kcbench.tasks import list_tasks
 
     rows = []
-    for name in list_tasks():
-        path = data_root() / "tasks" / name / "contract.json"
+    for name in list_tasks(root):
+        path = (root or data_root()) / "tasks" / name / "contract.json"
         data = read_json(path)
         try:
             rows.append({"id": name, **{key: data[key] for key in ("title", "category", "formula", "dtypes")}})
@@ -49,11 +61,15 @@ def _rows() -> list[dict[str, Any]]:
 def show_task(
     task: Annotated[str, typer.Argument(metavar="ID", help="For example level1/softmax.", show_default=False)],
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, on stdout (task.schema.json).")] = False,
+    form: Annotated[
+        Form | None, typer.Option("--format", help="As a page on stdout: markdown or html.", show_default=False)
+    ] = None,
+    tasks: TasksOption = None,
 ) -> None:
-    """Show a task: its formula, its axes, and what its contract asks."""
+    """Show a task: its formula, its axes, what its contract asks, and which gates apply."""
     from kcbench.tasks import load_task
 
-    found = load_task(task)
+    found = load_task(task, open_source(tasks).root if tasks else None)
     if as_json:
         from kcbench.cli.output import STDOUT, write_json
         from kcbench.domain.schema import validate
@@ -62,11 +78,19 @@ def show_task(
         validate(data, "task", source=found.id)
         write_json(STDOUT, data)
         return
+    from kcbench.report.card import task_card
+
+    card = task_card(found)
+    if form is not None:
+        from kcbench.report.card_pages import card_html, card_markdown
+
+        sys.stdout.write(card_markdown(card) if form is Form.markdown else card_html(card))
+        return
     from rich.console import Console
 
     from kcbench.cli.describe import describe
 
-    Console(highlight=False).print(describe(found))
+    Console(highlight=False).print(describe(card))
 
 
 def _short(dtype: str) -> str:

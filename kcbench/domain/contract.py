@@ -175,6 +175,10 @@ class Contract:
     not applied."""
     provenance: str = "hand"
     """``hand`` or ``inferred``."""
+    kernelbench: tuple[int, int] | None = None
+    """Level and number of the KernelBench problem whose submissions run against this task unchanged."""
+    repairs: str | None = None
+    """The task whose degenerate problem this one states so that kernels can be told apart."""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -183,8 +187,21 @@ class Contract:
         return hashlib.sha256(json.dumps(self.raw, sort_keys=True).encode()).hexdigest()
 
     def applicable(self, gates: Sequence[str]) -> tuple[str, ...]:
-        """Those of some gates that are applied to kernels for this task."""
-        return tuple(gate for gate in gates if gate not in self.untestable)
+        """Those of some gates that have a question for kernels for this task."""
+        return tuple(gate for gate in gates if not self.unasked(gate))
+
+    def unasked(self, gate: str) -> str:
+        """Why a gate has no question for kernels for this task; empty where it has one."""
+        if gate in self.untestable:
+            return self.untestable[gate]
+        permutable = self.reduction is not None and self.reduction.permutable
+        asked = {
+            "CMP-02": self.gradient is not None,
+            "ORD-01": permutable,
+            "ORD-03": self.reduction is not None,
+            "PRC-02": any(item.kind == "absorption" for item in self.designed),
+        }
+        return "" if asked.get(gate, True) else self.reasons.get(gate) or "The contract names nothing that it could ask about."
 
     def sizes(self, **changes: int) -> dict[str, int]:
         """The gate sizes of all axes, with some changed."""
@@ -268,9 +285,15 @@ class Contract:
             random=data.get("random", False),
             untestable=dict(data.get("untestable", {})),
             provenance=data["provenance"],
+            kernelbench=_problem(data.get("compat", {}).get("kernelbench")),
+            repairs=data.get("repairs"),
             raw=data,
         )
 
 
 def _operands(items: Sequence[Sequence[Any]]) -> tuple[Operand, ...]:
     return tuple((str(name), int(dim)) for name, dim in items)
+
+
+def _problem(data: Mapping[str, int] | None) -> tuple[int, int] | None:
+    return None if data is None else (data["level"], data["problem_id"])

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-SCHEMAS = ("contract", "task", "submission", "verdict", "result", "run", "report", "constants")
+SCHEMAS = (
+    *("contract", "task", "submission", "verdict", "result", "run", "report", "constants"),
+    *("dataset", "task_row", "reference_row", "result_row"),
+)
 
 _LONGEST = 80
 """Longest value shown in a message, in characters."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,17 @@ class Task:
     folder: Path | None = None
     reference: Path | None = None
     """The grader's float64 reference file."""
+
+    @property
+    def summary(self) -> str:
+        """What it computes, in one sentence: the first paragraph of its model's docstring; without one its title."""
+        try:
+            body = ast.parse(self.code).body
+        except (SyntaxError, ValueError):
+            body = []
+        models = (node for node in body if isinstance(node, ast.ClassDef) and node.name == "Model")
+        text = next((ast.get_docstring(node) or "" for node in models), "")
+        return " ".join(text.partition("\n\n")[0].split()) or f"{self.title}."
 
     @property
     def level(self) -> str:

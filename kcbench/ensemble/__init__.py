@@ -6,7 +6,7 @@ combined into complete submissions. :mod:`kcbench.ensemble.proof` shows of each 
 
 from __future__ import annotations
 
-from kcbench.ensemble.catalog import all_variants, variants
+from kcbench.ensemble.catalog import all_variants, study_tasks, variants
 from kcbench.ensemble.variant import TORCH, TRITON, Variant
 
-__all__ = ["TORCH", "TRITON", "Variant", "all_variants", "variants"]
+__all__ = ["TORCH", "TRITON", "Variant", "all_variants", "study_tasks", "variants"]

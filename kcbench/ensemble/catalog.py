@@ -20,6 +20,11 @@ def all_variants() -> Iterator[Variant]:
     yield from _enumerated()
 
 
+def study_tasks() -> tuple[str, ...]:
+    """The tasks that have variants, in order: those on which kcbench itself is studied."""
+    return tuple(dict.fromkeys(variant.task for variant in _enumerated()))
+
+
 def variants(task_id: str) -> Iterator[Variant]:
     """The variants of one task.
 
@@ -28,8 +33,7 @@ def variants(task_id: str) -> Iterator[Variant]:
     """
     found = [variant for variant in _enumerated() if variant.task == task_id]
     if not found:
-        known = ", ".join(dict.fromkeys(variant.task for variant in _enumerated()))
-        raise KcbenchError(f"the ensemble has no variant of {task_id!r}", fix=f"the tasks are {known}")
+        raise KcbenchError(f"the ensemble has no variant of {task_id!r}", fix=f"the tasks are {', '.join(study_tasks())}")
     yield from found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -19,15 +18,10 @@ from kcbench.errors import KcbenchError
 from kcbench.infer.inference import infer
 from kcbench.infer.shrink import CannotShrinkError
 from kcbench.infer.sites import find_sites
+from kcbench.paths import default_cache
 
 FORMAT = 7
 """Raised when the way of inferring changes, so that kept contracts are made anew."""
-
-
-def default_cache() -> Path:
-    """Where contracts are kept: ``$KCBENCH_CACHE``, or ``kcbench`` in the user's cache folder."""
-    named = os.environ.get("KCBENCH_CACHE")
-    return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kcbench"
 
 
 def task_of_problem(code: str, *, task_id: str, cache: Path | None = None) -> Task:

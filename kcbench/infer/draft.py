@@ -84,7 +84,7 @@ def draft(problem: Problem, *, task_id: str) -> Draft:
     reasons |= {
         "dtypes": "the problem is stated in float32",
         "precision": "float32 is IEEE float32 unless a problem says otherwise",
-        "memory_factor": "not stated by the problem: generous, for explicit im2col and copies",
+        "memory_factor": "generous: copies, workspaces and explicit im2col are allowed",
         **input_reasons,
         **parameter_reasons,
     }

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kcbench.domain.task import Task
-from kcbench.ensemble import TRITON, all_variants
+from kcbench.ensemble import TRITON, all_variants, study_tasks
 from kcbench.mutants.program import ENTRY
 from kcbench.redteam import load_catalog
-from kcbench.tasks import list_tasks, load_task
+from kcbench.tasks import load_task
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ def subjects(tasks: Iterable[str] = ()) -> Iterator[Subject]:
     """The tasks' own models, the honest kernels of the red team, and one Triton variant for each task, by task.
 
     Args:
-        tasks: Ids of the tasks to take; all if there are none.
+        tasks: Ids of the tasks to take; all that the ensemble has variants of if there are none.
 
     Raises:
         KcbenchError: There is no such task.
     """
     entries = [entry for entry in load_catalog() if not entry.broken]
-    for name in tuple(tasks) or list_tasks():
+    for name in tuple(tasks) or study_tasks():
         task = load_task(name)
         yield Subject(f"{name}/model", task, as_kernel(task.code), "torch")
         for entry in entries:

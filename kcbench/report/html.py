@@ -62,7 +62,7 @@ def render(results: Sequence[Result], header: Mapping[str, Any], *, run: str = "
     scores = measure(results, header)
     rows = [_row(result, checks, run) for result in sorted(results, key=lambda item: item.id)]
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             facts=summary.run_facts(header),
@@ -88,7 +88,8 @@ def render(results: Sequence[Result], header: Mapping[str, Any], *, run: str = "
     )
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates in which every value is escaped and cleaned."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -13,7 +13,7 @@ from kcbench.report.explain import explain_result, headline, outcome
 from kcbench.report.fast_p import measure
 from kcbench.report.gap import Gap, accepts, legacy_score
 from kcbench.report.html import repro_command
-from kcbench.report.text import markdown, one_line, percent, percents
+from kcbench.report.text import clean, markdown, one_line, percent, percents
 
 
 def render(results: Sequence[Result], header: Mapping[str, Any], *, run: str = "RUN", without: Sequence[str] = ()) -> str:
@@ -144,3 +144,9 @@ def _code_span(text: str) -> str:
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence, pad = "`" * (longest + 1), " " if longest else ""
     return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A code block around any text: its fence is longer than every run of backticks inside."""
+    fence = "`" * max(3, max(map(len, re.findall("`+", text)), default=0) + 1)
+    return f"{fence}{language}\n{clean(text)}\n{fence}"

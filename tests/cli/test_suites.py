@@ -187,6 +187,20 @@ def test_a_run_folder(infer: Inference, engine: Engine, place: Path, run: Callab
         assert Path(f"out/problems/level1/{name}.py").read_text() == Path(f"kb/KernelBench/level1/{name}.py").read_text()
 
 
+def test_a_run_folder_without_a_checkout_is_scored_on_the_tasks(
+    infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]
+) -> None:
+    outcome = run("eval", "run", "--suite", "kernelbench", "--device", "cpu", "--out", "out", "--json", "out.json")
+    assert outcome.code == 0, outcome.err
+    assert infer.asked == [], "their contracts were written by hand"
+    data = load_json(Path("out.json"), "report")
+    tasks = [item["submission"]["task"] for item in data["results"]]
+    assert [load_task(task).contract.kernelbench for task in tasks if task] == [(1, 19), (1, 19), (1, 20)]
+    assert data["results"][3]["reason"] == "level 1 of the suite has no problem 300"
+    assert data["run"]["options"]["suite_sizes"] == {"1": 100, "2": 100, "3": 50}
+    assert json.loads(Path("out/eval_results.json").read_text()).keys() == {"19", "20"}
+
+
 def test_the_report_can_be_made_again(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
     assert run(*SUITE, "--out", "out").code == 0
     before = Path("out/eval_results.json").read_bytes()
@@ -452,7 +466,6 @@ def test_a_gpu_is_timed_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["run", "--suite", "kernelbench"], "--suite: a run of a suite needs --suite-dir (name a checkout of KernelBench, or"),
         (["run", "--suite-dir", "kb"], "--suite-dir: is for runs of a suite (add --suite kernelbench)"),
         (["run", "--mapping", "m.json"], "--mapping: is for runs of a suite"),
         (["run", "--ref-field", "x"], "--ref-field: is for runs of a suite"),

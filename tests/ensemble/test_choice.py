@@ -6,16 +6,15 @@ from collections import Counter
 
 import pytest
 
-from kcbench.ensemble import all_variants
+from kcbench.ensemble import all_variants, study_tasks
 from kcbench.ensemble.choice import fitting, shared_out
 from kcbench.errors import KcbenchError
-from kcbench.tasks import list_tasks
 
 ALL = list(all_variants())
 
 
 def test_equal_shares_of_languages_and_of_tasks_within_them() -> None:
-    found = list(shared_out(ALL, 2 * len(list_tasks()), "1"))
+    found = list(shared_out(ALL, 2 * len(study_tasks()), "1"))
     assert set(Counter((variant.task, variant.language) for variant in found).values()) == {1}
     assert Counter(variant.language for variant in shared_out(ALL, 7, "1")) == {"torch": 4, "triton": 3}
 

@@ -5,16 +5,16 @@ import dataclasses
 import pytest
 
 from kcbench.domain.verdict import ERROR, FAIL
-from kcbench.ensemble import TORCH, Variant, all_variants
+from kcbench.ensemble import TORCH, Variant, all_variants, study_tasks
 from kcbench.ensemble.proof import Proof
 from kcbench.ensemble.proof import prove as prove_in
 from kcbench.oracle.oracle import TaskOracle
 from kcbench.study.local import LocalSession
 from kcbench.study.score import score_here
-from kcbench.tasks import list_tasks, load_task
+from kcbench.tasks import load_task
 
 SEED = "proof"
-SAMPLE = [next(v for v in all_variants() if v.task == task and v.language == TORCH) for task in list_tasks()]
+SAMPLE = [next(v for v in all_variants() if v.task == task and v.language == TORCH) for task in study_tasks()]
 
 MATMUL = """
 import torch

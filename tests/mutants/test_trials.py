@@ -11,7 +11,8 @@ torch = pytest.importorskip("torch")
 from kcbench.engine.calls import plan_context  # noqa: E402
 from kcbench.gates import PlanContext, all_gates  # noqa: E402
 from kcbench.mutants.trials import BUDGET, FAMILIES, INTERPRETED_BUDGET, Trial, base_trials, directed_trials  # noqa: E402
-from kcbench.tasks import list_tasks, load_task  # noqa: E402
+from kcbench.tasks import load_task  # noqa: E402
+from tests.chosen import ALL  # noqa: E402
 
 LONGEST = 4300
 
@@ -24,7 +25,7 @@ def made(task: str, *, interpreted: bool = False, seed: str = "a") -> list[Trial
     return base_trials(context(task, interpreted=interpreted), seed=seed, count=48)
 
 
-@pytest.mark.parametrize("task", list_tasks())
+@pytest.mark.parametrize("task", ALL)
 def test_sizes_and_dtypes_are_those_of_the_contract(task: str) -> None:
     contract = load_task(task).contract
     for trial in made(task):

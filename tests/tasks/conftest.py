@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import ModuleType
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -17,52 +17,83 @@ from kcbench.domain.probe import Probe, Recipe
 from kcbench.domain.task import Task
 from kcbench.gates.base import PlanContext
 from kcbench.numerics.formats import torch_dtype
-from kcbench.oracle.draw import ParameterSpec, draw_inputs, draw_parameters
-from kcbench.oracle.module import reference_module, task_module
-from kcbench.tasks import list_tasks, load_task
-
-TASKS = list_tasks()
+from kcbench.oracle.eager import as_tuple, load, place
+from kcbench.oracle.module import reference_module
+from kcbench.oracle.oracle import TaskOracle
+from kcbench.oracle.twin import widened
+from kcbench.tasks import load_task
+from tests.chosen import with_the_others_slow
 
 
 @dataclass(frozen=True)
 class Case:
-    """A task's model and reference, and one drawn call of them."""
+    """One drawn call of a task's model and of its reference."""
 
     task: Task
     probe: Probe
-    inputs: dict[str, Tensor]
+    oracle: TaskOracle
+    inputs: dict[str, Any]
     state: dict[str, Tensor]
-    init: tuple[Any, ...]
-    reference: ModuleType
-    model: torch.nn.Module = field(repr=False)
+    """Parameters and buffers by name, those that are not redrawn included."""
 
     @property
     def contract(self) -> Contract:
         return self.task.contract
 
-    def args(self, dtype: torch.dtype = torch.float64) -> list[Tensor]:
-        """The inputs, converted; indices stay."""
-        return [tensor.to(dtype) if tensor.is_floating_point() else tensor for tensor in self.inputs.values()]
+    @property
+    def reference(self) -> Any:
+        return reference(self.task.id)
 
-    def truth(self, dtype: torch.dtype = torch.float64) -> Tensor:
+    @property
+    def init(self) -> tuple[Any, ...]:
+        return self.contract.init_args(self.probe.axes)
+
+    def args(self, dtype: torch.dtype = torch.float64) -> list[Any]:
+        """Copies of the inputs, the floating ones converted."""
+        return list(place(self.inputs, dtype).values())
+
+    def states(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+        """Copies of parameters and buffers, the floating ones converted."""
+        return place(self.state, dtype)
+
+    def truths(self, dtype: torch.dtype = torch.float64) -> tuple[Tensor, ...]:
         """The reference on the drawn inputs."""
-        state = {name: tensor.to(dtype) for name, tensor in self.state.items()}
         with torch.no_grad():
-            return self.reference.forward(*self.args(dtype), params=state, init=self.init)
+            return as_tuple(self.reference.forward(*self.args(dtype), params=self.states(dtype), init=self.init))
 
-    def eager(self, dtype: torch.dtype | None = None) -> Tensor:
+    def eagers(self, dtype: torch.dtype | None = None, device: str = "cpu") -> tuple[Tensor, ...]:
         """The task's model on the drawn inputs, by default in the dtype in which they were drawn."""
         dtype = dtype or torch_dtype(self.probe.dtype)
-        model = self.model.to(dtype)
-        model.load_state_dict({name: tensor.to(dtype) for name, tensor in self.state.items()})
-        with torch.no_grad():
-            return model(*self.args(dtype))
+        model = load(self.model(dtype), self.states(dtype)).to(device)
+        args = [value.to(device) if isinstance(value, Tensor) else value for value in self.args(dtype)]
+        with torch.no_grad(), widened() if dtype is torch.float64 else nullcontext():
+            return tuple(output.cpu() for output in as_tuple(model(*args)))
+
+    def model(self, dtype: torch.dtype) -> torch.nn.Module:
+        """A new model with this call's parameters."""
+        return load(self.oracle.model(self.probe, dtype), self.states(dtype))
+
+    def truth(self, dtype: torch.dtype = torch.float64) -> Tensor:
+        """The reference's only output; several, one after another."""
+        return joined(self.truths(dtype))
+
+    def eager(self, dtype: torch.dtype | None = None, device: str = "cpu") -> Tensor:
+        """The model's only output; several, one after another."""
+        return joined(self.eagers(dtype, device))
+
+
+def joined(outputs: tuple[Tensor, ...]) -> Tensor:
+    return outputs[0] if len(outputs) == 1 else torch.cat([output.flatten() for output in outputs])
+
+
+@functools.lru_cache(maxsize=2)  # It keeps what it draws, and tests go from task to task.
+def oracle(task_id: str) -> TaskOracle:
+    return TaskOracle(load_task(task_id), seed="tests")
 
 
 @functools.cache
-def modules(task_id: str) -> tuple[Task, ModuleType, ModuleType]:
-    task = load_task(task_id)
-    return task, task_module(task, None), reference_module(task)
+def reference(task_id: str) -> Any:
+    return reference_module(load_task(task_id))
 
 
 def build(
@@ -74,18 +105,17 @@ def build(
     parameters: Mapping[str, Recipe] | None = None,
     stream: str = "tests",
 ) -> Case:
-    task, module, reference = modules(task_id)
-    probe = PlanContext(task.contract).probe("test", axes=axes, dtype=dtype, inputs=inputs, parameters=parameters, stream=stream)
-    init = task.contract.init_args(probe.axes)
-    model = module.Model(*init)
-    specs = tuple(ParameterSpec(name, tuple(value.shape), True) for name, value in model.state_dict().items())
-    state = draw_parameters(task.contract, probe, specs, "seed")
-    assert state is not None
-    return Case(task, probe, draw_inputs(task.contract, probe, "seed"), state, init, reference, model)
+    known = oracle(task_id)
+    probe = PlanContext(known.task.contract).probe(
+        "test", axes=axes, dtype=dtype, inputs=inputs, parameters=parameters, stream=stream
+    )
+    state = {name: value.detach() for name, value in known.model(probe, torch_dtype(dtype)).state_dict().items()}
+    return Case(known.task, probe, known, known.inputs(probe), state)
 
 
-@pytest.fixture(params=TASKS)
+@pytest.fixture(params=with_the_others_slow())
 def task_id(request: pytest.FixtureRequest) -> str:
+    """Every task; those beyond the core for CI's slow tests."""
     return request.param
 
 

@@ -8,27 +8,33 @@ from typing import Any
 import pytest
 import torch
 
+from kcbench.oracle.eager import as_tuple
 from kcbench.tasks import load_task
+from tests.chosen import CORE
+from tests.tasks.sizes import least_sizes
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
 def test_it_runs_in_every_dtype(task_id: str, dtype: str, draw: Callable[..., Any]) -> None:
     contract = load_task(task_id).contract
-    assert dtype == "float64" or dtype in contract.dtypes
+    if dtype not in ("float64", *contract.dtypes):
+        pytest.skip("the contract does not owe it")
     case = draw(task_id, dtype=dtype)
-    got, want = case.eager(), case.truth()
-    assert got.dtype == getattr(torch, dtype)
-    assert got.shape == want.shape
-    assert bool(got.isfinite().all())
-    error = (got.double() - want).abs().max() / want.abs().max()
-    assert float(error) < {"float64": 1e-13, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}[dtype]
+    for got, want in zip(case.eagers(), case.truths(), strict=True):
+        assert got.dtype == (getattr(torch, dtype) if want.is_floating_point() else want.dtype)
+        assert got.shape == want.shape
+        assert bool(got.isfinite().all())
+        if not contract.random:
+            error = (got.double() - want.double()).abs().max() / want.double().abs().max().clamp(min=1e-30)
+            # A network of many layers multiplies the error of a single one.
+            room = 1 if task_id in CORE else 1000
+            assert float(error) < room * {"float64": 1e-13, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}[dtype]
 
 
 def test_it_runs_at_its_least_sizes(task_id: str, draw: Callable[..., Any]) -> None:
     contract = load_task(task_id).contract
-    least = {name: axis.values[0] if axis.values else max(axis.minimum, 1) for name, axis in contract.axes.items()}
     for dtype in contract.dtypes:
-        case = draw(task_id, dtype=dtype, axes=least)
+        case = draw(task_id, dtype=dtype, axes=least_sizes(contract))
         assert bool(case.eager().isfinite().all())
 
 
@@ -43,12 +49,17 @@ def test_it_runs_on_what_is_empty(task_id: str, draw: Callable[..., Any]) -> Non
 
 def test_equal_calls_give_equal_bytes(task_id: str, draw: Callable[..., Any]) -> None:
     case = draw(task_id, dtype="float32")
-    assert torch.equal(case.eager(), case.eager())
+    if case.contract.deterministic:
+        assert torch.equal(case.eager(), case.eager())
 
 
 def test_inputs_stay_as_they_are(task_id: str, draw: Callable[..., Any]) -> None:
     case = draw(task_id, dtype="float32")
-    before = {name: tensor.clone() for name, tensor in case.inputs.items()}
-    out = case.eager()
-    assert all(torch.equal(before[name], tensor) for name, tensor in case.inputs.items())
-    assert out.data_ptr() not in {tensor.data_ptr() for tensor in case.inputs.values()}
+    args = case.args(torch.float32)
+    with torch.no_grad():
+        outputs = as_tuple(case.model(torch.float32)(*args))
+    tensors = [(now, before) for now, before in zip(args, case.inputs.values(), strict=True) if isinstance(now, torch.Tensor)]
+    assert all(torch.equal(now, before) for now, before in tensors)
+    if not case.contract.view:
+        owned = {now.untyped_storage().data_ptr() for now, _ in tensors}
+        assert not owned & {output.untyped_storage().data_ptr() for output in outputs}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +14,12 @@ from torch import Tensor
 
 from kcbench.gates.base import real_inputs
 from kcbench.numerics.formats import classes
-from kcbench.tasks import list_tasks, load_task
+from kcbench.oracle.eager import as_tuple
+from kcbench.oracle.twin import widened
+from kcbench.tasks import data_root, load_task
+from tests.chosen import ALL, CORE
+from tests.tasks.conftest import joined, reference
+from tests.tasks.sizes import least_sizes, planned_sizes
 
 SMALL = {  # sizes for finite differences, outside of the shape class where that is narrower than the formula
     "level1/relu": {"batch_size": 2, "dim": 5},
@@ -45,49 +52,90 @@ WITH_MAGNITUDE = {
 }
 
 
+COMPOSITE = re.compile(
+    r"conv|norm|pool|softmax|softplus|sigmoid|gelu|silu|selu|celu|elu|mish|hardtanh|hardswish|hardshrink|lstm|gru|attention|linear"
+    r"|cross_entropy|_loss|_div|logsumexp|logcumsumexp|cumsum|cumprod|std|var|layer"
+)
+"""Operations that a reference writes out, or takes from :mod:`kcbench.formulas`."""
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_it_calls_no_operation_that_does_all_of_it(name: str) -> None:
+    source = (data_root() / "references" / f"{name}.py").read_text()
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in ("torch", "F", "nn", "linalg")
+        ):
+            assert not COMPOSITE.search(node.attr) or name in CORE, ast.unparse(node)
+
+
 def shapes(task_id: str) -> list[dict[str, int]]:
-    axes = load_task(task_id).contract.axes
-    least = {name: axis.values[0] if axis.values else max(axis.minimum, 1) for name, axis in axes.items()}
-    other = {name: axis.values[-1] if axis.values else axis.gate + 2 for name, axis in axes.items()}
-    return [{}, least, other, SMALL[task_id]]
+    planned = planned_sizes(load_task(task_id).contract)
+    if task_id in CORE:
+        return [*planned, SMALL[task_id]]
+    return [{}, planned[0], planned[len(planned) // 2]]
+
+
+def accuracy(task_id: str) -> float:
+    """Relative: what the reference states, for networks deep enough to multiply the rounding of float64."""
+    return float(getattr(reference(task_id), "ACCURACY", 1e-12))
 
 
 def assert_equal(got: Tensor, want: Tensor, tolerance: float = 1e-12) -> None:
     assert got.shape == want.shape
-    assert got.dtype == want.dtype == torch.float64
+    assert got.dtype == want.dtype
+    if not got.is_floating_point():
+        assert torch.equal(got, want)
+        return
+    assert got.dtype == torch.float64
     scale = float(want.square().mean().sqrt()) if want.numel() else 0.0
     torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * scale)
 
 
+def assert_agree(case: Any) -> None:
+    """Reference and model agree on every output."""
+    for got, want in zip(case.truths(), case.eagers(), strict=True):
+        assert_equal(got, want, accuracy(case.task.id))
+
+
 def test_it_equals_the_model_in_float64(task_id: str, draw: Callable[..., Any]) -> None:
+    contract = load_task(task_id).contract
+    if contract.random:
+        pytest.skip("the model draws random numbers: there is no one answer")
     for number, axes in enumerate(shapes(task_id)):
         for gain in (1.0, 3.0):
-            inputs = {name: {"kind": "normal", "gain": gain} for name in real_inputs(load_task(task_id).contract)}
-            case = draw(task_id, axes=axes, inputs=inputs, stream=f"shape {number}")
-            assert_equal(case.truth(), case.eager())
+            inputs = {name: {"kind": "normal", "gain": gain} for name in real_inputs(contract)}
+            assert_agree(draw(task_id, axes=axes, inputs=inputs, stream=f"shape {number}"))
 
 
 def test_it_handles_what_is_empty(task_id: str, draw: Callable[..., Any]) -> None:
     for name, axis in load_task(task_id).contract.axes.items():
         if axis.minimum == 0:
-            case = draw(task_id, axes={name: 0})
-            assert_equal(case.truth(), case.eager())
+            assert_agree(draw(task_id, axes={name: 0}))
+
+
+def some(names: Sequence[str]) -> list[str]:
+    """At most five of many: whole networks have hundreds of parameters."""
+    return list(names) if len(names) <= 5 else [names[i * (len(names) - 1) // 4] for i in range(5)]
 
 
 def vjp_inputs(case: Any) -> tuple[tuple[Tensor, ...], Callable[..., Tensor]]:
     """Leaves whose gradient the contract names, and the reference as a function of them."""
     gradient = case.contract.gradient
     args = dict(zip(case.inputs, case.args(), strict=True))
-    state = {name: value.double() for name, value in case.state.items()}
+    state = case.states()
+    parameters = some([name for name in gradient.parameters if name in state])
     leaves = tuple(
         value.clone().requires_grad_(True)
-        for value in (*(args[name] for name in gradient.inputs), *(state[name] for name in gradient.parameters))
+        for value in (*(args[name] for name in gradient.inputs), *(state[name] for name in parameters))
     )
 
     def function(*values: Tensor) -> Tensor:
         mine = {**args, **dict(zip(gradient.inputs, values, strict=False))}
-        theirs = {**state, **dict(zip(gradient.parameters, values[len(gradient.inputs) :], strict=True))}
-        return case.reference.forward(*mine.values(), params=theirs, init=case.init)
+        theirs = {**state, **dict(zip(parameters, values[len(gradient.inputs) :], strict=True))}
+        return joined(as_tuple(case.reference.forward(*mine.values(), params=theirs, init=case.init)))
 
     return leaves, function
 
@@ -98,12 +146,19 @@ def away(task_id: str) -> dict[str, Any]:
 
 
 def test_its_gradient_is_that_of_finite_differences(task_id: str, draw: Callable[..., Any]) -> None:
-    case = draw(task_id, axes=SMALL[task_id], inputs=away(task_id))
-    leaves, function = vjp_inputs(case)
-    assert torch.autograd.gradcheck(function, leaves)
+    contract = load_task(task_id).contract
+    if contract.gradient is None:
+        pytest.skip("no gradient is owed")
+    sizes = SMALL[task_id] if task_id in CORE else least_sizes(contract)
+    leaves, function = vjp_inputs(draw(task_id, axes=sizes, inputs=away(task_id)))
+    # Along random directions for the larger ones: the whole Jacobian of a network takes an evaluation for each input.
+    assert torch.autograd.gradcheck(function, leaves, fast_mode=task_id not in CORE)
 
 
 def test_its_gradient_is_that_of_the_model(task_id: str, draw: Callable[..., Any]) -> None:
+    contract = load_task(task_id).contract
+    if contract.gradient is None:
+        pytest.skip("no gradient is owed")
     case = draw(task_id, inputs=away(task_id))
     gradient = case.contract.gradient
     leaves, function = vjp_inputs(case)
@@ -113,19 +168,26 @@ def test_its_gradient_is_that_of_the_model(task_id: str, draw: Callable[..., Any
     )
     mine = torch.autograd.grad(out, leaves, cotangent)
 
-    model = case.model.double()
-    model.load_state_dict({name: value.double() for name, value in case.state.items()})
+    model = case.model(torch.float64)
     args = dict(zip(case.inputs, case.args(), strict=True))
     for name in gradient.inputs:
         args[name].requires_grad_(True)
     parameters = dict(model.named_parameters())
+    with widened():
+        out = joined(as_tuple(model(*args.values())))
     theirs = torch.autograd.grad(
-        model(*args.values()),
-        [*(args[name] for name in gradient.inputs), *(parameters[name] for name in gradient.parameters)],
+        out,
+        [
+            *(args[name] for name in gradient.inputs),
+            *(parameters[name] for name in some([name for name in gradient.parameters if name in parameters])),
+        ],
         cotangent,
     )
+    # A gradient that is zero but for rounding, as that of a bias before a normalisation, is measured by the others.
+    largest = max((float(want.square().mean().sqrt()) for want in theirs if want.numel()), default=0.0)
     for got, want in zip(mine, theirs, strict=True):
-        assert_equal(got, want, 1e-11)
+        tolerance = 10 * accuracy(task_id)
+        torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * largest)
 
 
 def test_the_magnitude_bounds_the_result(task_id: str, draw: Callable[..., Any]) -> None:
@@ -135,13 +197,22 @@ def test_the_magnitude_bounds_the_result(task_id: str, draw: Callable[..., Any])
         {"kind": "constant", "value": 0.75},
         {"kind": "cancellation", "dim": 1},
     ):
-        case = draw(task_id, inputs=dict.fromkeys(real_inputs(load_task(task_id).contract), family))
-        twin = getattr(case.reference, "magnitude", None)
-        assert (twin is not None) == (case.task.name in WITH_MAGNITUDE)
-        if twin is not None:
-            size = twin(*case.args(), params={name: value.double() for name, value in case.state.items()}, init=case.init)
-            assert size.shape == case.truth().shape
-            assert bool((size >= case.truth().abs()).all())
+        twin = getattr(reference(task_id), "magnitude", None)
+        if task_id in CORE:
+            assert (twin is not None) == (task_id.split("/")[1] in WITH_MAGNITUDE)
+        if twin is None:
+            return
+        # A cancellation needs an axis to cancel along.
+        real = [
+            name
+            for name in real_inputs(load_task(task_id).contract)
+            if family["kind"] != "cancellation" or len(load_task(task_id).contract.input(name).shape) > 1
+        ]
+        case = draw(task_id, inputs=dict.fromkeys(real, family))
+        sizes = as_tuple(twin(*case.args(), params=case.states(), init=case.init))
+        for size, truth in zip(sizes, case.truths(), strict=True):
+            assert size.shape == truth.shape
+            assert bool((size * (1 + 1e-12) >= truth.abs()).all())
 
 
 POISONS = {"nan": ["nan"], "inf": ["inf"], "-inf": ["-inf"], "both": ["inf", "-inf"]}
@@ -150,8 +221,10 @@ POISONS = {"nan": ["nan"], "inf": ["inf"], "-inf": ["-inf"], "both": ["inf", "-i
 @pytest.mark.parametrize("poison", POISONS)
 def test_non_finite_values_go_where_the_model_sends_them(task_id: str, poison: str, draw: Callable[..., Any]) -> None:
     contract = load_task(task_id).contract
+    if "EXC-01" in contract.untestable:
+        pytest.skip(contract.untestable["EXC-01"])
     for item in contract.inputs:
-        if item.kind != "float":
+        if item.kind != "float" or item.structured:
             continue
         shape = contract.shape(item, contract.sizes())
         first, last = [0] * len(shape), [size - 1 for size in shape]
@@ -160,7 +233,12 @@ def test_non_finite_values_go_where_the_model_sends_them(task_id: str, poison: s
         for cell in (first, [size // 2 for size in shape], last):
             at = [cell, second][: len(values)]
             case = draw(task_id, inputs={item.name: {"kind": "poison", "base": item.recipe, "at": at, "values": values}})
-            assert torch.equal(classes(case.truth()), classes(case.eager())), (item.name, cell)
+            got, want = classes(case.truth()), classes(case.eager())
+            if contract.nonfinite == "exact":
+                assert torch.equal(got, want), (item.name, cell)
+            else:
+                # The model may send them further: through a convolution by transform, or the products of a whole chunk.
+                assert bool((want != 0)[got != 0].all()), (item.name, cell)
 
 
 def test_whole_rows_of_infinity(draw: Callable[..., Any]) -> None:
@@ -221,5 +299,5 @@ def test_the_largest_of_a_window_is_a_loop(draw: Callable[..., Any]) -> None:
             assert torch.equal(case.truth()[:, :, h, w], window.amax(dim=(2, 3)))
 
 
-def test_every_task_has_small_sizes() -> None:
-    assert set(SMALL) == set(list_tasks())
+def test_every_task_of_the_core_has_small_sizes() -> None:
+    assert set(SMALL) == set(CORE)

@@ -1,10 +1,11 @@
-"""Are inferred contracts fair? Scores what must be right: each problem's own model, as it is, in float64 inside, and compiled.
+"""Are contracts fair? Scores what must be right: each task's own model, as it is, in float64 inside, and compiled.
 
-    python benchmarks/inferred_honesty.py CHECKOUT [--level 1] [--device cuda] [--jobs 8] [--variants eager,float64,compile]
+    python benchmarks/honesty.py [CHECKOUT] [--level 1] [--device cuda] [--jobs 8] [--variants eager,float64,compile]
 
-CHECKOUT is a KernelBench checkout. Prints every refusal, then how many of each variant were clean. Exits with 1 if there is a
-refusal. With ``--json FILE`` every result is added to a file, and what is in it already is counted and not scored again.
-``--part 2/8`` takes every eighth problem, beginning with the second: several processes make better use of many cores than one.
+Without CHECKOUT these are the tasks of kcbench; with a KernelBench checkout its problems, whose contracts are inferred. Prints every
+refusal, then how many of each variant were clean. Exits with 1 if there is a refusal. With ``--json FILE`` every result is added to a
+file, and what is in it already is counted and not scored again. ``--part 2/8`` takes every eighth task, beginning with the second:
+several processes make better use of many cores than one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import collections
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from kcbench.cli.inference import infer_problems
@@ -20,6 +22,7 @@ from kcbench.domain.result import Result
 from kcbench.engine import Event, Options, resolve_device, run
 from kcbench.suites.folder import parse_submission
 from kcbench.suites.kernelbench import load_problems
+from kcbench.tasks import list_tasks, load_task
 
 EAGER = """
 
@@ -60,29 +63,32 @@ VARIANTS = {"eager": EAGER, "float64": FLOAT64, "compile": COMPILE}
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=Path)
+    parser.add_argument("checkout", type=Path, nargs="?")
     parser.add_argument("--level", type=int, action="append", help="only this level; may be repeated")
-    parser.add_argument("--only", default="", help="only problems whose id contains this")
-    parser.add_argument("--part", default="1/1", help="which part of the problems, and of how many")
+    parser.add_argument("--only", default="", help="only tasks whose id contains this")
+    parser.add_argument("--part", default="1/1", help="which part of the tasks, and of how many")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--variants", default="eager,float64")
     parser.add_argument("--json", type=Path, help="add one line per result; those in it are not scored again")
     options = parser.parse_args()
 
-    problems = {
-        problem.task_id: problem
-        for problem in load_problems(options.checkout).values()
-        if (problem.level in (options.level or [1, 2, 3])) and options.only in problem.task_id
-    }
-    part, parts = map(int, options.part.split("/"))
-    problems = dict(list(problems.items())[part - 1 :: parts])
-    made = infer_problems(problems, jobs=options.jobs)
-    for name, reason in {**made.unusable, **made.failed}.items():
-        print(f"no contract: {name}: {reason}")
+    def chosen(names: Iterable[str]) -> list[str]:
+        levels = tuple(f"level{level}/" for level in options.level or range(1, 10))
+        part, parts = map(int, options.part.split("/"))
+        return [name for name in names if name.startswith(levels) and options.only in name][part - 1 :: parts]
+
+    if options.checkout is None:
+        tasks = {name: load_task(name) for name in chosen(list_tasks())}
+    else:
+        problems = {problem.task_id: problem for problem in load_problems(options.checkout).values()}
+        made = infer_problems({name: problems[name] for name in chosen(problems)}, jobs=options.jobs)
+        for name, reason in {**made.unusable, **made.failed}.items():
+            print(f"no contract: {name}: {reason}")
+        tasks = made.tasks
     submissions = [
-        parse_submission(problems[name].code + VARIANTS[variant], path=name, id=f"{name}:{variant}", task=name)
-        for name in made.tasks
+        parse_submission(task.code + VARIANTS[variant], path=name, id=f"{name}:{variant}", task=name)
+        for name, task in tasks.items()
         for variant in options.variants.split(",")
     ]
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -102,7 +108,7 @@ def main() -> int:
             log.flush()
 
     settings = Options(seed="honesty", device=resolve_device(options.device), jobs=options.jobs, legacy=())
-    run([item for item in submissions if item.id not in known], settings, tasks=made.tasks, on_event=on_event)
+    run([item for item in submissions if item.id not in known], settings, tasks=tasks, on_event=on_event)
     for (variant, state), count in sorted(counts.items()):
         print(f"{variant:8} {state:10} {count}")
     return int(any(state == "refused" for _, state in counts))

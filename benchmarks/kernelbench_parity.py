@@ -1,0 +1,122 @@
+"""Do the tasks compute what KernelBench's problems compute? Both models, from one seed, on the same inputs.
+
+    python benchmarks/kernelbench_parity.py CHECKOUT [--level 1] [--only 023] [--device cuda] [--full]
+
+CHECKOUT is a KernelBench checkout, whose code is run. Constructor arguments, parameters and inputs must be equal bit for bit, and
+outputs within a few units in the last place of the largest. Without ``--full`` sizes are those of the contracts' gates. Exits with
+1 if a task differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kcbench.domain.task import Task
+from kcbench.infer.sites import find_sites
+from kcbench.oracle.eager import as_tuple
+from kcbench.oracle.module import problem_module
+from kcbench.oracle.seeding import seeded
+from kcbench.suites.kernelbench import load_problems
+from kcbench.tasks import list_tasks, load_task
+
+CLOSE = 64 * 2.0**-24
+"""Largest difference, relative to the largest output: the same sums in another order."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--level", type=int, action="append", help="only this level; may be repeated")
+    parser.add_argument("--only", default="", help="only tasks whose id contains this")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--full", action="store_true", help="at the problems' own sizes")
+    options = parser.parse_args()
+
+    problems = load_problems(options.checkout)
+    done = differ = left = 0
+    for name in list_tasks():
+        task = load_task(name)
+        place = task.contract.kernelbench
+        if place is None or options.only not in name or place[0] not in (options.level or [1, 2, 3]):
+            continue
+        try:
+            found = compare(task, problems[place].code, device=options.device, full=options.full)
+        except torch.OutOfMemoryError:
+            found, left = "does not fit", left + 1
+            print(f"{name}: {found}", flush=True)
+            continue
+        except Exception as error:
+            found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        done, differ = done + 1, differ + bool(found)
+        print(f"{name}: {found or 'the same'}", flush=True)
+        gc.collect()
+        if options.device != "cpu":
+            torch.cuda.empty_cache()
+    print(f"{done - differ} of {done} tasks compute what their problem computes; {left} do not fit")
+    return 1 if differ else 0
+
+
+def compare(task: Task, code: str, *, device: str, full: bool) -> str:
+    """How a task and a problem differ; empty if they do not."""
+    problem = find_sites(code, where="problem")
+    sizes = None if full else task.contract.sizes()
+    strange = set(sizes or {}) - set(problem.constants)
+    if strange:
+        return f"axes {', '.join(sorted(strange))} are no constants of the problem, which has {', '.join(problem.constants)}"
+    mine = problem_module(task.code, sizes, name="mine", where=task.id)
+    theirs = problem_module(problem.code, sizes, name="theirs", where="problem")
+    if repr(mine.get_init_inputs()) != repr(theirs.get_init_inputs()):
+        return f"constructor arguments {mine.get_init_inputs()} and {theirs.get_init_inputs()}"
+    inputs = [_inputs(module, device) for module in (mine, theirs)]
+    if not _equal(*inputs):
+        return "inputs"
+    models = [_model(module, device) for module in (mine, theirs)]
+    states = [model.state_dict() for model in models]
+    if list(states[0]) != list(states[1]):
+        return f"parameters {sorted(set(states[0]) ^ set(states[1])) or 'in another order'}"
+    if not _equal(list(states[0].values()), list(states[1].values())):
+        return "values of parameters"
+    outputs = []
+    for model in models:
+        with torch.no_grad(), seeded(2):
+            outputs.append(as_tuple(model(*inputs[0])))
+    if [item.shape for item in outputs[0]] != [item.shape for item in outputs[1]]:
+        return "shapes of outputs"
+    return next((line for pair in zip(*outputs, strict=True) if (line := _difference(*pair))), "")
+
+
+def _inputs(module: Any, device: str) -> list[Any]:
+    with seeded(0):
+        return [value.to(device) if isinstance(value, Tensor) else value for value in module.get_inputs()]
+
+
+def _model(module: Any, device: str) -> torch.nn.Module:
+    with seeded(1):
+        return module.Model(*module.get_init_inputs()).to(device)
+
+
+def _equal(first: list[Any], second: list[Any]) -> bool:
+    return len(first) == len(second) and all(
+        a.dtype == b.dtype and torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else a == b
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def _difference(first: Tensor, second: Tensor) -> str:
+    if first.dtype != second.dtype:
+        return f"dtypes of outputs, {first.dtype} and {second.dtype}"
+    if torch.equal(first.nan_to_num(), second.nan_to_num()) and torch.equal(first.isnan(), second.isnan()):
+        return ""
+    error = float((first.double() - second.double()).abs().max() / second.double().abs().max())
+    return "" if error <= CLOSE else f"outputs, by {error:.1e} of the largest"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
