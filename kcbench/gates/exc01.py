@@ -145,6 +145,8 @@ def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
         agreed = (classes(other.to(torch.float64)) == expected) & ~_near_overflow(want, dtype)
         compared += int(agreed.sum())
         for code, wrong in _faults(classes(mine.to(torch.float64)), expected, poisoned, ctx.contract.nonfinite):
+            if code == "sign" and not _signs_are_sure(ctx, probe):
+                continue
             wrong &= agreed
             if bool(wrong.any()):
                 flat = int(wrong.flatten().to(torch.int8).argmax())
@@ -156,6 +158,15 @@ def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
     if not compared:
         return Check(probe, INVALID, "eager and the float64 oracle disagree about every element"), ""
     return Check(probe, PASSED), ""
+
+
+def _signs_are_sure(ctx: JudgeContext, probe: Probe) -> bool:
+    """Whether the sign of an infinity follows from the inputs.
+
+    It is that of a finite factor. Kernels that rearrange a recurrence store such factors in the dtype of the inputs, and in 16
+    bits a factor near zero may come out with either sign.
+    """
+    return ctx.contract.nonfinite == "exact" or probe.dtype == ctx.plan.dtype
 
 
 def _near_overflow(truth: Tensor, dtype: str) -> Tensor:

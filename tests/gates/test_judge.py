@@ -65,6 +65,10 @@ def flips_infinity(probe, inputs, outputs):
     return tuple(torch.where(torch.isinf(item), -item, item) for item in outputs)
 
 
+def flips_infinity_in_16_bits(probe, inputs, outputs):
+    return outputs if probe.dtype == "float32" else flips_infinity(probe, inputs, outputs)
+
+
 def flushes(probe, inputs, outputs):
     return tuple(torch.where(item.abs().double() < torch.finfo(item.dtype).tiny, 0.0, item).to(item.dtype) for item in outputs)
 
@@ -124,6 +128,11 @@ def one_pass_variance(probe, inputs, outputs):
     return (((x - mean) * torch.rsqrt(var + 1e-5) * weight + bias).to(outputs[0].dtype),)
 
 
+def test_a_transform_may_turn_an_infinity_in_16_bits(judge) -> None:
+    """Its sign is that of a factor which was stored in 16 bits, and may be near zero."""
+    assert judge("EXC-01", "level1/conv2d", flips_infinity_in_16_bits).status == PASS
+
+
 @pytest.mark.parametrize(
     ("gate_id", "task_id", "fault", "code"),
     [
@@ -144,6 +153,8 @@ def one_pass_variance(probe, inputs, outputs):
         ("EXC-01", "level1/relu", no_nan, "absorbed"),
         ("EXC-01", "level1/relu", all_nan_when_poisoned, "spread"),
         ("EXC-01", "level1/sum_axis", flips_infinity, "sign"),
+        ("EXC-01", "level1/sum_axis", flips_infinity_in_16_bits, "sign"),
+        ("EXC-01", "level1/conv2d", flips_infinity, "sign"),
         ("EXC-02", "level1/relu", flushes, "flushed"),
         ("EXC-02", "level1/relu", flushes_half, "inconsistent"),
         ("GUARD", "level1/softmax", wrong_shape, "output-shape"),
