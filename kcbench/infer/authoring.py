@@ -49,10 +49,10 @@ def first_contract(folder: Path) -> dict[str, Any]:
         task = infer(code, task_id=task_id, name=folder.name).task
     except CannotShrinkError as error:
         raise KcbenchError(f"no contract could be inferred: {error}", where=str(path)) from error
-    if ast.dump(ast.parse(task.code)) != ast.dump(ast.parse(code)):
-        raise KcbenchError(
-            "a size in it has no name of its own", where=str(path), fix="make every size a constant of the module, one a line"
-        )
+    nameless = [name for name in task.contract.axes if name not in _constants(code)]
+    if nameless:
+        what = f"a size has no name of its own, and was called {nameless[0]}"
+        raise KcbenchError(what, where=str(path), fix="make every size a constant of the module, one a line")
     data = _tidy(dict(task.contract.raw), problem_module(code, None, name=folder.name, where=str(path)))
     data |= {"title": re.sub(r"^\d+_", "", folder.name).replace("_", " ").capitalize(), "formula": _formula(code)}
     number = _NUMBER.match(task_id)
@@ -81,6 +81,12 @@ def dead_clauses(task: Task, *, seconds: float = TRIAL_SECONDS, seed: str = "ali
     claimed = task.contract.applicable(VALUE_GATES)
     found = trial(TaskOracle(task, seed=seed), seconds=seconds, gates=claimed).untestable()
     return {gate: reason for gate, reason in found if not reason.startswith(NOTHING)}
+
+
+def _constants(code: str) -> set[str]:
+    """Names that a grader can set: assigned alone, at the top of a module."""
+    nodes = (node for node in ast.parse(code).body if isinstance(node, ast.Assign) and len(node.targets) == 1)
+    return {node.targets[0].id for node in nodes if isinstance(node.targets[0], ast.Name)}
 
 
 def _tidy(data: dict[str, Any], module: ModuleType) -> dict[str, Any]:

@@ -79,8 +79,8 @@ def test_a_name_without_a_number_stands_for_no_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("torch.rand(batch_size, dim)", "torch.rand(1024, dim)", "a size in it has no name of its own"),
-        ("batch_size = 1024\ndim = 4096", "batch_size = dim = 1024", "a size in it has no name of its own"),
+        ("torch.rand(batch_size, dim)", "torch.rand(1024, dim)", "a size has no name of its own"),
+        ("batch_size = 1024\ndim = 4096", "batch_size = dim = 1024", "a size has no name of its own, and was called batch_size"),
         ("return 2 * x + self.bias", "return 1 / 0", "ZeroDivisionError"),
     ],
 )
