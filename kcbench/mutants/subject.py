@@ -52,6 +52,9 @@ def as_kernel(code: str) -> str:
     tree = ast.parse(code)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     read = {node.id for item in classes for node in ast.walk(item) if isinstance(node, ast.Name)}
+    for item in reversed(tree.body):  # A constant may be made of earlier ones.
+        if _assigns(item, read):
+            read |= {node.id for node in ast.walk(item) if isinstance(node, ast.Name)}
     kept = [node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.Assign) or _assigns(node, read)]
     for node in kept:
         if isinstance(node, ast.ClassDef) and node.name == "Model":

@@ -1,0 +1,12 @@
+"""Float64 truth of level1/067_conv1d."""
+
+from kcbench.formulas import convolve
+
+
+def forward(x, *, params, init):
+    return convolve(x, params["conv1d.weight"])
+
+
+def magnitude(x, *, params, init):
+    """The same sum of absolute values."""
+    return forward(x.abs(), params={name: value.abs() for name, value in params.items()}, init=init)

@@ -1,0 +1,12 @@
+"""Float64 truth of level1/068_conv_transpose3d_asymmetric_kernel."""
+
+from kcbench.formulas import convolve_transposed
+
+
+def forward(x, *, params, init):
+    return convolve_transposed(x, params["conv_transpose3d.weight"])
+
+
+def magnitude(x, *, params, init):
+    """The same sum of absolute values."""
+    return forward(x.abs(), params={name: value.abs() for name, value in params.items()}, init=init)

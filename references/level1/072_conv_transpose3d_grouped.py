@@ -1,0 +1,15 @@
+"""Float64 truth of level1/072_conv_transpose3d_grouped."""
+
+from kcbench.formulas import convolve_transposed
+
+
+def forward(x, *, params, init):
+    *_, stride, padding, output_padding, groups = init
+    return convolve_transposed(
+        x, params["conv_transpose3d.weight"], stride=stride, padding=padding, output_padding=output_padding, groups=groups
+    )
+
+
+def magnitude(x, *, params, init):
+    """The same sum of absolute values."""
+    return forward(x.abs(), params={name: value.abs() for name, value in params.items()}, init=init)

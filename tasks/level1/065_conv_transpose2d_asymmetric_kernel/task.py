@@ -1,0 +1,53 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Transposed convolution of a square image with wide kernels.
+
+    y[n, o, h, w] = sum_{c, i, j} weight[c, o, i, j] x[n, c, h - i, w - j], i in 0..2, j in 0..6, 0 beyond the border
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple,
+        stride: int = 1,
+        padding: int = 0,
+        output_padding: int = 0,
+        groups: int = 1,
+        bias: bool = False,
+    ):
+        super().__init__()
+        self.conv_transpose2d = nn.ConvTranspose2d(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride=stride,
+            padding=padding,
+            output_padding=output_padding,
+            groups=groups,
+            bias=bias,
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv_transpose2d(x)
+
+
+batch_size = 8
+in_channels = 64
+out_channels = 64
+kernel_height = 3
+kernel_width = 7
+kernel_size = (kernel_height, kernel_width)
+width = 512
+height = 512
+
+
+def get_inputs():
+    return [torch.rand(batch_size, in_channels, height, width)]
+
+
+def get_init_inputs():
+    return [in_channels, out_channels, kernel_size]

@@ -1,0 +1,35 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Convolution of a sequence with dilated kernels at every third place.
+
+    y[n, o, t] = sum_{c, k in 0..2} weight[o, c, k] x[n, c, 3t + 4k]
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1, dilation: int = 1, bias: bool = False
+    ):
+        super().__init__()
+        self.conv1d = nn.Conv1d(in_channels, out_channels, kernel_size, stride=stride, dilation=dilation, bias=bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv1d(x)
+
+
+batch_size = 64
+in_channels = 64
+out_channels = 128
+kernel_size = 3
+length = 524280
+stride = 3
+dilation = 4
+
+
+def get_inputs():
+    return [torch.rand(batch_size, in_channels, length)]
+
+
+def get_init_inputs():
+    return [in_channels, out_channels, kernel_size, stride, dilation]
