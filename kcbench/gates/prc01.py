@@ -82,7 +82,7 @@ def _narrowing(ctx: JudgeContext, check: Check) -> str:
     """``tf32`` when every wrong value is the truth cut or rounded to ten fraction bits; ``narrowed`` otherwise."""
     output = int(check.evidence.get("output", 0))
     outputs = outputs_of(ctx.seen(check.probe))
-    if check.evidence.get("kind") not in ("bits", "value") or output >= len(outputs):
+    if check.evidence.get("kind") not in ("bits", "value") or output >= len(outputs) or not outputs[output].is_floating_point():
         return "narrowed"
     got, dtype = outputs[output].to(torch.float64), dtype_name(outputs[output].dtype)
     want = round_to(ctx.oracle.truth(check.probe)[output], dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kcbench.domain.contract import Axis, Contract
+from kcbench.domain.contract import Axis, Contract, evaluate_size
 from kcbench.gates.base import PlanContext
 
 BUDGET = 1 << 17
@@ -24,9 +24,28 @@ def budget(ctx: PlanContext) -> int:
 
 
 def elements(ctx: PlanContext, sizes: Mapping[str, int]) -> int:
-    """Elements of the largest input, with some axes at other sizes than the gate's."""
+    """Elements of the largest input, with some axes at other sizes than the gate's; an output counts for an eighth of its own."""
     axes = ctx.contract.sizes(**sizes)
-    return max((math.prod(ctx.contract.shape(item, axes)) for item in ctx.contract.inputs), default=0)
+    largest = max((math.prod(ctx.contract.shape(item, axes)) for item in ctx.contract.inputs), default=0)
+    return max(largest, product_elements(ctx.contract, axes) // 8)
+
+
+def product_elements(contract: Contract, axes: Mapping[str, int]) -> int:
+    """Elements of the product of a task's two operands, which may be large where they are small: a column times a row.
+
+    That is every dimension of the inputs that are reduced together, except the reduced one; what they have in common at one place
+    (a batch) counts once. 1 where it is not two inputs that are.
+    """
+    operands = [] if contract.reduction is None else [pair for pair in contract.reduction.operands if ":" not in pair[0]]
+    if len(operands) != 2:
+        return 1
+    kept = {
+        (size, dim) if isinstance(size, str) else (name, dim): evaluate_size(size, axes)
+        for name, reduced in operands
+        for dim, size in enumerate(contract.input(name).shape)
+        if dim != reduced % len(contract.input(name).shape)
+    }
+    return math.prod(kept.values())
 
 
 def varying_axes(contract: Contract) -> dict[str, Axis]:
