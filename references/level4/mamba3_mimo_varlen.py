@@ -1,0 +1,36 @@
+"""Float64 truth of level4/mamba3_mimo_varlen: one pass over all tokens, anew from each boundary.
+
+Phases are products of complex numbers, and the state is laid out as [key_dim, value_dim].
+"""
+
+import math
+
+import torch
+
+
+def forward(q, k, v, adt, dt, trap, q_bias, k_bias, angles, mimo_v, mimo_o, D, cu_seqlens, *, params, init):
+    decay = adt.exp()[..., None, None]
+    part = 1 / (1 + (-trap).exp())
+    left, right = ((1 - part) * dt)[..., None, None] * decay, (part * dt)[..., None, None]
+    turns = math.pi * angles.tanh() * dt[..., None]
+    straight = torch.polar(torch.ones_like(turns[:, 0]), torch.zeros_like(turns[:, 0]))
+    starts, outputs = set(cu_seqlens.tolist()), []
+    state = added = phase = None
+    for t in range(v.shape[1]):
+        phase = (straight if t in starts else phase) * torch.polar(torch.ones_like(turns[:, t]), turns[:, t])
+        key, query = turned(k[:, t] + k_bias, phase[:, :, None]), turned(q[:, t] + q_bias, phase[:, :, None])
+        parts = v[:, t, :, None] * mimo_v
+        new = (key[..., :, None] * parts[..., None, :]).sum(dim=2)
+        first = t in starts
+        state = new * right[:, t] if first else state * decay[:, t] + added * left[:, t] + new * right[:, t]
+        added = new
+        seen = (state[:, :, None] * query[..., None]).sum(dim=3) + D[:, None, None] * parts
+        outputs.append((mimo_o * seen).sum(dim=2))
+    return torch.stack(outputs, dim=1)
+
+
+def turned(x, phase):
+    """Neighbouring pairs as complex numbers, the first of them times a phase each."""
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    count = phase.shape[-1]
+    return torch.view_as_real(torch.cat((pairs[..., :count] * phase, pairs[..., count:]), dim=-1)).flatten(-2)
