@@ -2,10 +2,10 @@
 
     python benchmarks/honesty.py [CHECKOUT] [--level 1] [--device cuda] [--jobs 8] [--variants eager,float64,compile]
 
-Without CHECKOUT these are the tasks of kcbench; with a KernelBench checkout its problems, whose contracts are inferred. Prints every
-refusal, then how many of each variant were clean. Exits with 1 if there is a refusal. With ``--json FILE`` every result is added to a
-file, and what is in it already is counted and not scored again. ``--part 2/8`` takes every eighth task, beginning with the second:
-several processes make better use of many cores than one.
+Without CHECKOUT these are the tasks of kcbench; with a KernelBench checkout its problems, whose contracts are inferred.
+Prints every refusal, then how many of each variant were clean. Exits with 1 if there is a refusal. With ``--json FILE``
+every result is added to a file, and what is in it already is counted and not scored again. ``--part 2/8`` takes every eighth
+task, beginning with the second: several processes make better use of many cores than one.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/kernelbench_parity.py CHECKOUT [--level 1] [--only 023] [--device cuda] [--full]
 
-CHECKOUT is a KernelBench checkout, whose code is run. Constructor arguments, parameters and inputs must be equal bit for bit, and
-outputs within a few units in the last place of the largest. Without ``--full`` sizes are those of the contracts' gates. Exits with
-1 if a task differs.
+CHECKOUT is a KernelBench checkout, whose code is run. Constructor arguments, parameters and inputs must be equal bit for
+bit, and outputs within a few units in the last place of the largest. Without ``--full`` sizes are those of the contracts'
+gates. Exits with 1 if a task differs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,10 @@ def compare(task: Task, code: str, *, device: str, full: bool) -> str:
     """How a task and a problem differ; empty if they do not."""
     problem = find_sites(code, where="problem")
     sizes = None if full else task.contract.sizes()
-    strange = set(sizes or {}) - set(problem.constants)
-    if strange:
-        return f"axes {', '.join(sorted(strange))} are no constants of the problem, which has {', '.join(problem.constants)}"
+    names = _names(find_sites(task.code, where=task.id).constants, problem.constants)
     mine = problem_module(task.code, sizes, name="mine", where=task.id)
-    theirs = problem_module(problem.code, sizes, name="theirs", where="problem")
+    their_sizes = None if sizes is None else {names[name]: size for name, size in sizes.items()}
+    theirs = problem_module(problem.code, their_sizes, name="theirs", where="problem")
     if repr(mine.get_init_inputs()) != repr(theirs.get_init_inputs()):
         return f"constructor arguments {mine.get_init_inputs()} and {theirs.get_init_inputs()}"
     inputs = [_inputs(module, device) for module in (mine, theirs)]
@@ -90,6 +90,13 @@ def compare(task: Task, code: str, *, device: str, full: bool) -> str:
     if [item.shape for item in outputs[0]] != [item.shape for item in outputs[1]]:
         return "shapes of outputs"
     return next((line for pair in zip(*outputs, strict=True) if (line := _difference(*pair))), "")
+
+
+def _names(mine: Mapping[str, int], theirs: Mapping[str, int]) -> dict[str, str]:
+    """The problem's name for each constant of the task: the same, or that of the number without a name in the same place."""
+    rest = [name for name in mine if name not in theirs], [name for name in theirs if name not in mine]
+    found = {ours: name for ours, name in zip(*rest, strict=False) if mine[ours] == theirs[name]}
+    return {name: found.get(name, name) for name in mine}
 
 
 def _inputs(module: Any, device: str) -> list[Any]:

@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 
 from kcbench import __version__
-from kcbench.cli import calibrate, contract, draft, evaluate, hub, hub_remote, infer, redteam, report, repro, show, tasks
+from kcbench.cli import (
+    calibrate,
+    contract,
+    draft,
+    evaluate,
+    hub,
+    hub_remote,
+    infer,
+    leaderboard,
+    redteam,
+    report,
+    repro,
+    show,
+    tasks,
+)
 from kcbench.cli.exits import BAD_INPUT, BROKEN_PIPE, BUG, INTERRUPTED
 from kcbench.errors import KcbenchError
 from kcbench.report.text import one_line
@@ -37,6 +51,7 @@ app.add_typer(_hub, name="hub")
 app.command("report")(report.report)
 app.command("show")(show.show)
 app.command("repro")(repro.repro)
+app.command("leaderboard")(leaderboard.leaderboard)
 _tasks.command("list")(tasks.print_tasks)
 _tasks.command("show")(tasks.show_task)
 _contract.command("validate")(contract.validate)

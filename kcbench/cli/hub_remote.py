@@ -60,10 +60,10 @@ def push(
 def push_results(
     run: RunArgument,
     repo: RepoOption,
-    pr: Annotated[bool, typer.Option("--pr", help="Open a pull request instead of adding the file.")] = False,
+    pr: Annotated[bool, typer.Option("--pr", help="Open a pull request instead of adding the files.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Publish the rows of a run as one Parquet file of a results dataset. A second time adds nothing."""
+    """Publish the rows of a run as two Parquet files of a results dataset. A second time adds nothing."""
     from kcbench.hub.push import push_results as push_rows
 
     with _resumable():

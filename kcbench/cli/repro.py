@@ -12,11 +12,8 @@ from kcbench.cli.options import RunArgument, require_torch
 from kcbench.errors import KcbenchError
 
 if TYPE_CHECKING:
-    from kcbench.domain.probe import Probe
     from kcbench.domain.result import Result
-    from kcbench.domain.task import Task
     from kcbench.domain.verdict import Finding
-    from kcbench.report.store import RunFolder
 
 
 def repro(
@@ -33,19 +30,23 @@ def repro(
     from kcbench.cli.output import check_writable, write_text
     from kcbench.report.repro import build_script
     from kcbench.report.store import RunFolder, repro_name
+    from kcbench.suites.scored import scored_source
 
     check_writable(out)
     with RunFolder.open(run) as folder:
         result = folder.result(identifier)
         gate_id, finding = _finding(result, gate)
-        text = _source(result, source, folder.header)
+        text = scored_source(result, folder.header, moved=source)
         require_torch()
-        task = _task(result, folder)
+        from kcbench.engine.replay import Replay
+
+        replay = Replay(folder, _root(folder.header))
+        task = replay.task(result)
         script = build_script(
             source=text,
             entry=str(result.submission["entry"]),
             finding=finding,
-            calls=_calls(result, task, finding, folder.header),
+            calls=replay.calls(result, finding),
             interpret="interpreted" in result.labels,
             title=f"{gate_id}.{finding.code} of {result.id} on {result.task}",
             gate=gate_id,
@@ -73,79 +74,9 @@ def _finding(result: Result, gate: str) -> tuple[str, Finding]:
     raise KcbenchError(f"{gate} did not refuse it", where=result.id, fix=f"what did: {', '.join(result.codes)}")
 
 
-def _source(result: Result, moved: Path | None, header: Mapping[str, Any]) -> str:
-    """The submission's source text, if it still is what was scored."""
-    from kcbench.suites.folder import parse_submission, read
-
-    path = moved or Path(str(result.submission["path"]))
-    field = header["options"].get("code_field")
-    fix = "name the file that was scored with --source"
-    if moved is None and field:
-        found = parse_submission(_row_text(str(path), field), path=str(path), id=result.id, task=result.task)
-    elif not path.is_file():
-        raise KcbenchError("the submission is not there", where=str(path), fix=fix)
-    else:
-        found = read(path, identifier=result.id, known=[result.task], task=result.task)
-    if found.digest != result.submission["digest"]:
-        raise KcbenchError("the submission has changed since the run", where=str(path), fix=fix)
-    return found.source
-
-
-def _row_text(place: str, field: str) -> str:
-    """The kernel in a row, from a place ``FILE:LINE``."""
-    from kcbench.suites.rows import read_row
-
-    file, _, number = place.rpartition(":")
-    return read_row(Path(file), int(number), field)
-
-
-def _task(result: Result, folder: RunFolder) -> Task:
-    """The task of a result, as it was when it was scored."""
+def _root(header: Mapping[str, Any]) -> Path | None:
+    """Folder with the tasks of a run; None for those that came with kcbench."""
     from kcbench.cli.sources import open_source
-    from kcbench.report.store import problem_name
-    from kcbench.suites.folder import source_text
-    from kcbench.tasks import load_task
 
-    path = folder.path / problem_name(result.task)
-    if not path.is_file():
-        tasks = folder.header["options"].get("tasks")
-        task = load_task(result.task, open_source(tasks).root if tasks else None)
-    else:
-        from kcbench.infer import task_of_problem
-
-        code, problem = source_text(path)
-        if problem:
-            raise KcbenchError(problem, where=str(path))
-        task = task_of_problem(code, task_id=result.task)
-    if folder.header["tasks"].get(task.id) != task.digest:
-        raise KcbenchError(f"the task {task.id} has changed since the run", where=result.id, fix="run kcbench eval again")
-    return task
-
-
-def _calls(result: Result, task: Task, finding: Finding, header: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls that led to a finding, as a script makes them again."""
-    from kcbench.oracle.draw import call_json
-    from kcbench.oracle.oracle import TaskOracle
-
-    seed = str(header["seed"])
-    probes = _probes(result, task)
-    oracle = TaskOracle(task, seed=seed)
-    calls = []
-    for name in finding.probes:
-        probe = probes.get(name)
-        if probe is None:
-            raise KcbenchError("this kcbench plans other probes than the run", where=result.id, fix="run kcbench eval again")
-        outputs = tuple(tuple(item.shape) for item in oracle.truth(probe)) if probe.gradient else ()
-        calls.append(call_json(task.contract, probe, oracle.parameter_specs(probe), seed, outputs))
-    return calls
-
-
-def _probes(result: Result, task: Task) -> dict[str, Probe]:
-    """All probes that were planned for a submission, by id: planning is a pure function of what the result records."""
-    from kcbench.engine import plan_context
-    from kcbench.gates import all_gates
-
-    redraw = not {"packs-weights", "seeded-weights"} & set(result.labels)
-    device = str(result.environment["device"])
-    context = plan_context(task, device=device, interpreted="interpreted" in result.labels, redraw=redraw)
-    return {probe.id: probe for gate in all_gates() for probe in gate.plan(context)}
+    tasks = header["options"].get("tasks")
+    return open_source(tasks).root if tasks else None

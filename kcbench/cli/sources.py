@@ -124,7 +124,7 @@ def open_source(spec: str) -> Source:
 
 
 def _check(paths: Sequence[Path], options: SourceOptions) -> None:
-    if options.tasks and (options.problem is not None or options.suite is not None):
+    if options.tasks and (options.problem or options.suite_dir or options.ref_field):
         fix = "leave --tasks away"
         raise KcbenchError("the submissions bring their own problems", where="--tasks", fix=fix)
     given = [
@@ -180,11 +180,13 @@ def _run(path: Path, options: SourceOptions) -> Sources:
     from kcbench.suites.kernelbench_runs import read_run
     from kcbench.suites.shipped import shipped_problems
 
-    problems = shipped_problems() if options.suite_dir is None else load_problems(options.suite_dir)
+    tasks = open_source(options.tasks) if options.tasks else None
+    root = None if tasks is None else tasks.root
+    problems = shipped_problems(root) if options.suite_dir is None else load_problems(options.suite_dir)
     found = read_run(path, problems, mapping=options.mapping)
     sizes: dict[str, int] = {}
     for level, _ in problems:
         sizes[str(level)] = sizes.get(str(level), 0) + 1
     if options.suite_dir is None:  # These are tasks already: nothing is inferred.
-        return Sources(found, suite_sizes=sizes)
+        return Sources(found, suite_sizes=sizes, tasks=tasks)
     return Sources(found, {problem.task_id: problem for problem in problems.values()}, sizes)

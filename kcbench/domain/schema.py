@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMAS = (
     *("contract", "task", "submission", "verdict", "result", "run", "report", "constants"),
-    *("dataset", "task_row", "reference_row", "result_row"),
+    *("dataset", "task_row", "reference_row", "result_row", "submission_row"),
 )
 
 _LONGEST = 80

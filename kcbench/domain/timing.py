@@ -49,7 +49,7 @@ class Stats:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        return cls(**data)
+        return cls(**_numbers(data))
 
 
 @dataclass(frozen=True)
@@ -93,4 +93,9 @@ class Timing(Stats):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         baselines = {name: Stats.from_json(stats) for name, stats in data["baselines"].items()}
-        return cls(**{**data, "baselines": baselines, "flags": tuple(data["flags"])})
+        return cls(**{**_numbers(data), "baselines": baselines, "flags": tuple(data["flags"])})
+
+
+def _numbers(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data with every time as a float: those that JSON cannot hold arrive as the strings ``nan``, ``inf`` and ``-inf``."""
+    return {name: float(value) if name.endswith("_ms") and value is not None else value for name, value in data.items()}

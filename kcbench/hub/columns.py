@@ -1,7 +1,8 @@
 """Columns: the Parquet tables of a dataset, as the JSON Schema files of their rows describe them.
 
-``task_row``, ``reference_row`` and ``result_row`` in ``schemas/`` are the one place that says which columns there are, in which
-order, of which type, and what they mean: the tables, the dataset card and the Croissant metadata follow from them.
+``task_row``, ``reference_row``, ``result_row`` and ``submission_row`` in ``schemas/`` are the one place that says which columns
+there are, in which order, of which type, and what they mean: the tables, the dataset card and the Croissant metadata follow from
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kcbench.paths import data_root
 if TYPE_CHECKING:
     import pyarrow
 
-TASKS, REFERENCES, RESULTS = "task_row", "reference_row", "result_row"
+TASKS, REFERENCES, RESULTS, SUBMISSIONS = "task_row", "reference_row", "result_row", "submission_row"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def columns(table: str) -> tuple[Column, ...]:
     """The columns of a table, in their order.
 
     Args:
-        table: :data:`TASKS`, :data:`REFERENCES` or :data:`RESULTS`.
+        table: :data:`TASKS`, :data:`REFERENCES`, :data:`RESULTS` or :data:`SUBMISSIONS`.
     """
     schema = read_json(data_root() / "schemas" / f"{table}.schema.json")
     return tuple(_column(name, spec) for name, spec in schema["properties"].items())

@@ -1,18 +1,14 @@
-"""Publishing on the Hub: a dataset as one commit and one tag, results as one file for each run."""
+"""Publishing on the Hub: a dataset as one commit and one tag, results as one file of each table for each run."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcbench.errors import KcbenchError
-from kcbench.hub import parquet
 from kcbench.hub.address import Address, check_tag
-from kcbench.hub.columns import RESULTS
 from kcbench.hub.manifest import Manifest
 from kcbench.hub.remote import KIND, changed_files, connect, explained, listing, local_files, require_login
 from kcbench.hub.verify import verify_dataset
@@ -20,6 +16,9 @@ from kcbench.hub.verify import verify_dataset
 if TYPE_CHECKING:
     from huggingface_hub import CommitInfo, CommitOperationAdd, CommitOperationDelete, HfApi
 
+TEMPLATES = Path(__file__).parent / "templates"
+CARD = "README.md"
+"""What describes a dataset on the Hub."""
 Progress = Callable[[str, int, int], None]
 """Called with a file that is on the Hub now, how many are, and how many there will be."""
 
@@ -91,49 +90,56 @@ def push_dataset(
 
 
 def push_results(
-    run: Path, repo: str, *, pull_request: bool = False, progress: Progress = _silent, bars: bool = False
+    run: Path,
+    repo: str,
+    *,
+    pull_request: bool = False,
+    progress: Progress = _silent,
+    bars: bool = False,
+    token: str = "",
+    sources: Mapping[str, str] | None = None,
 ) -> Published:
-    """Publish the rows of a run as one Parquet file that is named by the run and by its rows: a second push adds nothing.
+    """Publish the rows of a run as two Parquet files that are named by the run and by its rows: a second push adds nothing.
 
-    A file that was published when the run had other results is replaced, so that no row is met twice.
+    Files that were published when the run had other results are replaced, so that no row is met twice.
 
     Args:
         run: A run folder.
         repo: ``ORG/NAME`` of a results dataset. Without ``pull_request`` it is made where there is none.
-        pull_request: Propose the file instead of adding it; this needs no right to write there.
-        progress: Told of the file.
-        bars: Show the progress of its upload.
+        pull_request: Propose the files instead of adding them; this needs no right to write there.
+        progress: Told of each file.
+        bars: Show the progress of each.
+        token: Access token; the one of this machine's user if not given.
+        sources: Of a run that somebody else sent, see :func:`kcbench.hub.results.write_run`.
 
     Raises:
         KcbenchError: It is no run folder, or has nothing to publish, or the Hub refuses.
     """
     import tempfile
 
-    from kcbench.hub.results import write_results
+    from kcbench.hub.results import FOLDERS, write_run
 
     address = _named(repo)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "results.parquet"
-        write_results(run, path)
-        rows = parquet.read(path, RESULTS)
-        # Of the rows, not of the bytes: another version of pyarrow writes the same rows in another way.
-        digest = hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
-        stem = f"data/run-{rows[0]['run'][:16]}"
-        name, title = f"{stem}-{digest}.parquet", f"Results {digest} of run {rows[0]['run'][:16]}"
-        api = connect(bars=bars)
+        made = write_run(run, Path(folder), sources=sources)
+        title = f"Results {made.digest} of run {made.run}"
+        api = connect(bars=bars, token=token)
         require_login(api)
         url = _results_repo(api, address, make=not pull_request)
         there = listing(api, address)
-        if name in there:
+        if made.files.keys() <= there.keys():
             return Published(address, url, ())
         if pull_request and (known := _proposed(api, address, title)) is not None:
             return known
-        gone = [other for other in there if other.startswith(f"{stem}-")]
+        # Its YAML keeps the two tables apart for whoever loads the dataset.
+        files = made.files if CARD in there else {**made.files, CARD: TEMPLATES / "results.md"}
+        former = tuple(f"{place}/{made.prefix}" for place in FOLDERS.values())
+        gone = [other for other in there if other.startswith(former) and other not in made.files]
         commit = _Commit(api, address, title, pull_request=pull_request)
-        made = commit.send({name: path}, gone, progress=progress)
+        sent = commit.send(files, gone, progress=progress)
     if pull_request:
-        return Published(Address(address.repo, str(made.pr_revision)), str(made.pr_url), (name, *gone))
-    return Published(address, url, (name, *gone))
+        return Published(Address(address.repo, str(sent.pr_revision)), str(sent.pr_url), (*files, *gone))
+    return Published(address, url, (*files, *gone))
 
 
 def _named(repo: str) -> Address:

@@ -37,11 +37,12 @@ class Checksum:
         return path.is_file() and _digest(path, self.algorithm) == self.digest
 
 
-def connect(*, bars: bool = False) -> HfApi:
+def connect(*, bars: bool = False, token: str = "") -> HfApi:
     """The client of the Hub that ``HF_ENDPOINT`` names, huggingface.co by default.
 
     Args:
         bars: Let it draw progress bars of its own.
+        token: Access token; the one of this machine's user if not given.
 
     Raises:
         MissingExtraError: ``huggingface_hub`` is not installed.
@@ -54,7 +55,7 @@ def connect(*, bars: bool = False) -> HfApi:
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # Whatever stops a command is said in its own line.
     if not bars:
         disable_progress_bars()
-    return huggingface_hub.HfApi(library_name="kcbench")
+    return huggingface_hub.HfApi(library_name="kcbench", token=token or None)
 
 
 def require_login(api: HfApi) -> str:
@@ -65,7 +66,7 @@ def require_login(api: HfApi) -> str:
     """
     from huggingface_hub import get_token
 
-    if get_token() is None:
+    if api.token is None and get_token() is None:
         raise KcbenchError("there is no access token for the Hub", fix="run 'hf auth login', or set HF_TOKEN")
     with explained(Address("")):
         return str(api.whoami()["name"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kcbench.errors import KcbenchError
 from kcbench.hub import manifest, parquet
-from kcbench.hub.columns import RESULTS
 from kcbench.hub.manifest import Manifest
+from kcbench.hub.results import FOLDERS
 
 
 def verify_dataset(folder: Path) -> Manifest:
@@ -32,9 +32,9 @@ def verify_download(folder: Path) -> None:
     Raises:
         KcbenchError: It is neither, or damaged.
     """
-    results = sorted(folder.glob("data/*.parquet"))
+    results = {path: table for table, place in FOLDERS.items() for path in sorted(folder.glob(f"{place}/*.parquet"))}
     if results and not (folder / manifest.NAME).exists():
-        for path in results:
-            parquet.read(path, RESULTS)
+        for path, table in results.items():
+            parquet.read(path, table)
     else:
         verify_dataset(folder)

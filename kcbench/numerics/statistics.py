@@ -8,6 +8,8 @@ from statistics import NormalDist
 
 Interval = tuple[float, float]
 """Lower and upper end."""
+_EXACT = 2_000
+"""The most disagreements of the rarer kind that :func:`mcnemar` adds up in whole numbers: beyond, that takes seconds."""
 
 
 def wilson(successes: int, trials: int, confidence: float = 0.95) -> Interval:
@@ -56,7 +58,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     """Two-sided p-value of the exact McNemar test for two verdicts on the same items.
 
     Q. McNemar, Psychometrika 12 (1947), in its exact binomial form: twice the probability that a fair coin, thrown once for each
-    item on which the two disagree, falls on the rarer side no more often than seen; at most 1.
+    item on which the two disagree, falls on the rarer side no more often than seen; at most 1. To nine digits where that side has
+    more than 2,000 items, and exact below.
 
     Args:
         only_first: Items that the first refuses and the second accepts.
@@ -68,6 +71,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     if min(only_first, only_second) < 0:
         raise ValueError(f"counts are not negative: {only_first}, {only_second}")
     discordant = only_first + only_second
+    if min(only_first, only_second) > _EXACT:
+        return min(1.0, 2 * _fair_tail(min(only_first, only_second), discordant))
     term = total = 1
     for i in range(min(only_first, only_second)):
         term = term * (discordant - i) // (i + 1)
@@ -96,6 +101,18 @@ def _check(successes: int, trials: int, confidence: float) -> None:
         raise ValueError(f"{successes} successes of {trials} trials")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence} is not between 0 and 1")
+
+
+def _fair_tail(successes: int, trials: int) -> float:
+    """The probability of at most that many heads in throws of a fair coin, to about nine digits: the last term times a series."""
+    last = math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1) - trials * math.log(2)
+    term = series = 1.0
+    for i in range(successes):
+        term *= (successes - i) / (trials - successes + 1 + i)
+        series += term
+        if term < 1e-17 * series:
+            break
+    return math.exp(last) * series
 
 
 def _beta_quantile(a: int, b: int, probability: float) -> float:

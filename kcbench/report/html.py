@@ -88,10 +88,10 @@ def render(results: Sequence[Result], header: Mapping[str, Any], *, run: str = "
     )
 
 
-def environment() -> Environment:
-    """Templates in which every value is escaped and cleaned."""
+def environment(folder: Path = TEMPLATES) -> Environment:
+    """The templates of a folder, in which every value is escaped and cleaned."""
     return Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

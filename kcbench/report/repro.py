@@ -44,6 +44,7 @@ import ast
 import functools
 import re
 import textwrap
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,9 @@ _GIVEN, _DRAWN = 'draw_given(spec, variant) if "given" in spec else draw(spec, v
 """How a script draws an input, with and without inputs that the problem's own ``get_inputs`` makes."""
 _MAY_KEEP_STATE = frozenset({"value", "bits", "class", "pair", "stateful"})
 """Kinds that are looked for a second time after other calls: in the run, many calls came before the one that is named."""
+
+_parsing = threading.Lock()
+"""CPython 3.11 counts how deep a tree is once for all threads, and fails where two of them make one (its issue 106905)."""
 
 
 def kinds() -> tuple[str, ...]:
@@ -165,9 +169,7 @@ def _imports(names: Iterable[str], interpret: bool) -> str:
     modules: dict[str, set[str]] = {"os": set()} if interpret else {}
     standard: list[str] = []
     others: list[str] = []
-    for node in (node for path in PARTS for node in ast.parse(path.read_text("utf-8")).body):
-        if not isinstance(node, (ast.Import, ast.ImportFrom)):
-            continue
+    for node in _import_statements():
         module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
         wanted = [alias for alias in node.names if (alias.asname or alias.name).split(".")[0] in used]
         if not wanted or module == "__future__" or module.startswith("kcbench."):
@@ -187,6 +189,12 @@ def _imports(names: Iterable[str], interpret: bool) -> str:
 
 
 @functools.cache
+def _import_statements() -> tuple[ast.Import | ast.ImportFrom, ...]:
+    nodes = (node for path in PARTS for node in _tree(path.read_text("utf-8")).body)
+    return tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+
+
+@functools.cache
 def _parts() -> dict[str, str]:
     """Source text of every top-level definition of the parts, by name, in order."""
     found: dict[str, str] = {}
@@ -198,7 +206,7 @@ def _parts() -> dict[str, str]:
 def _definitions(text: str) -> dict[str, str]:
     lines = text.splitlines()
     found: dict[str, str] = {}
-    body = ast.parse(text).body
+    body = _tree(text).body
     for node, after in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             start = min([node.lineno, *(item.lineno for item in node.decorator_list)])
@@ -211,8 +219,14 @@ def _definitions(text: str) -> dict[str, str]:
     return found
 
 
-def _uses(part: str) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(part)) if isinstance(node, ast.Name)}
+@functools.cache
+def _uses(part: str) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(_tree(part)) if isinstance(node, ast.Name))
+
+
+def _tree(text: str) -> ast.Module:
+    with _parsing:
+        return ast.parse(text)
 
 
 def _needed(parts: Mapping[str, str], *wanted: str) -> tuple[str, ...]:
@@ -255,6 +269,7 @@ def literal(text: str) -> str:
 def _is_literal(code: str, text: str) -> bool:
     try:
         code.encode("utf-8")
-        return bool(ast.literal_eval(code) == text)
+        with _parsing:
+            return bool(ast.literal_eval(code) == text)
     except (SyntaxError, ValueError):
         return False

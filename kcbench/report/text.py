@@ -17,7 +17,9 @@ def clean(text: object, *, limit: int = 0) -> str:
         text: Anything; ``str()`` is taken.
         limit: Longest result in characters; 0 for no limit. A cut text ends in an ellipsis.
     """
-    shown = "".join(_visible(char) for char in str(text))
+    shown = str(text)
+    if not shown.isprintable():  # No printable character is one of those.
+        shown = "".join(map(_visible, shown))
     return shown if not limit or len(shown) <= limit else shown[: limit - 1].rstrip() + "…"
 
 

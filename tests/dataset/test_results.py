@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +15,22 @@ import jsonschema
 import pytest
 
 from kcbench import __version__
-from kcbench.domain.result import Result
+from kcbench.domain.result import LegacyScore, Result
 from kcbench.domain.schema import validate
+from kcbench.domain.timing import Stats, Timing
+from kcbench.domain.verdict import Verdict
+from kcbench.engine import Options, evaluate
 from kcbench.errors import KcbenchError
-from kcbench.hub.columns import RESULTS, columns
+from kcbench.hub.columns import RESULTS, SUBMISSIONS, columns
 from kcbench.hub.eval_results import eval_results
 from kcbench.hub.every_eval_ever import SCHEMA, every_eval_ever
 from kcbench.hub.parquet import digest, read
-from kcbench.hub.results import result_rows, run_digest, write_results
+from kcbench.hub.results import result_rows, run_digest, submission_rows, write_run
 from kcbench.hub.scores import score_run
+from kcbench.report.repro import build_script
 from kcbench.report.store import RunFolder
-from kcbench.tasks import list_tasks
+from kcbench.suites.scored import scored_source
+from kcbench.tasks import list_tasks, load_task
 from tests.report.conftest import HEADER, SAMPLE, result
 
 RUN: dict[str, Any] = {**HEADER, "kcbench_version": __version__}
@@ -52,24 +60,107 @@ def test_every_row_says_how_it_came_about() -> None:
         "ORD-02": "ORD-02.nondeterministic",
         "CMP-03": "CMP-03.shape",
     }
+    assert {row["gate"]: (row["silent_codes"], row["findings"]) for row in race if row["gate_status"] == "FAIL"} == {
+        "ORD-02": (["ORD-02.nondeterministic"], 1),
+        "CMP-03": (["CMP-03.shape"], 1),
+    }
+    (crash,) = (row for row in rows if row["submission"] == "broken/crash" and row["gate_status"] == "FAIL")
+    assert (crash["silent"], crash["silent_codes"]) == (False, [])
     (lost,) = (row for row in rows if row["submission"] == "unloadable")
     assert (lost["gate"], lost["refused"], lost["reason"]) == (None, True, "SyntaxError: invalid syntax")
 
 
-def test_file_holds_the_rows(tmp_path: Path) -> None:
-    written = write_results(_run(tmp_path / "run"), tmp_path / "a.parquet")
-    rows = read(tmp_path / "a.parquet", RESULTS)
+def test_files_hold_the_rows(tmp_path: Path) -> None:
+    made = write_run(_run(tmp_path / "run"), tmp_path / "a")
+    assert list(made.files) == [f"{place}/run-{made.run}-{made.digest}.parquet" for place in ("data", "submissions")]
+    results, submissions = made.files.values()
+    rows = read(results, RESULTS)
     assert rows == result_rows(SAMPLE, RUN)
-    assert len(rows) == written
-    write_results(_run(tmp_path / "again", tuple(reversed(SAMPLE))), tmp_path / "b.parquet")
-    assert digest(tmp_path / "a.parquet") == digest(tmp_path / "b.parquet"), "the order in which they were scored says nothing"
+    assert len(rows) == made.rows
+    assert [row["submission"] for row in read(submissions, SUBMISSIONS)] == sorted(item.id for item in SAMPLE)
+    again = write_run(_run(tmp_path / "again", tuple(reversed(SAMPLE))), tmp_path / "b")
+    assert again.digest == made.digest, "the order in which they were scored says nothing"
+    assert [digest(path) for path in again.files.values()] == [digest(path) for path in made.files.values()]
 
 
 def test_a_run_without_results(tmp_path: Path) -> None:
     with pytest.raises(KcbenchError, match="the run has no results yet"):
-        write_results(_run(tmp_path / "run", ()), tmp_path / "a.parquet")
+        write_run(_run(tmp_path / "run", ()), tmp_path / "a")
     with pytest.raises(KcbenchError, match="is not a run folder"):
-        write_results(tmp_path, tmp_path / "a.parquet")
+        write_run(tmp_path, tmp_path / "a")
+
+
+def test_a_submission_row_holds_what_a_page_shows(tmp_path: Path) -> None:
+    rows = {row["submission"]: row for row in submission_rows(SAMPLE, RUN)}
+    for row in rows.values():
+        validate(row, SUBMISSIONS, source="row")
+        assert list(row) == [column.name for column in columns(SUBMISSIONS)]
+        assert (row["run"], row["source"], row["timing"], row["cut"]) == (run_digest(RUN), None, None, [])
+    race = next(item for item in SAMPLE if item.id == "broken/race")
+    told = rows["broken/race"]
+    assert tuple(Verdict.from_json(item) for item in json.loads(told["verdicts"])) == race.verdicts
+    assert tuple(LegacyScore.from_json(item) for item in json.loads(told["legacy"])) == race.legacy
+    assert json.loads(told["environment"]) == race.environment
+    assert rows["unloadable"]["verdicts"] == "[]"
+
+
+def test_a_submission_row_holds_the_timing() -> None:
+    eager = Stats(4.0, 5.0, 0.5, 3.0, 6.0, 100)
+    timing = Timing(2.0, 2.5, 0.1, 1.0, 3.0, 100, baselines={"eager": eager}, flags=("clock-mismatch",), detail={"drift": 1.0})
+    [row] = submission_rows([result("a", timing=timing)], RUN)
+    assert (row["speedup"], row["median_ms"], row["mean_ms"], row["eager_median_ms"], row["eager_mean_ms"]) == (2, 2, 2.5, 4, 5)
+    assert (row["timing_flags"], row["timing_size"]) == (["clock-mismatch"], "full")
+    assert Timing.from_json(json.loads(row["timing"])) == timing
+
+
+def test_source_and_calls_of_a_run_that_is_at_hand(tmp_path: Path) -> None:
+    """What a reproduction script needs is published, so that a page can show one without torch."""
+    source = (
+        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.relu().nan_to_num()\n"
+    )
+    [scored] = [evaluate("level1/relu", source, options=Options(seed="7", device="cpu", gates=("EXC-01",), legacy=()))]
+    file = tmp_path / "kernel.py"
+    file.write_text(source)
+    mine = replace(scored, submission={**scored.submission, "path": str(file)})
+    header = {**RUN, "tasks": {"level1/relu": load_task("level1/relu").digest}}
+    run = _run(tmp_path / "run", (mine,), header)
+    [row] = read(list(write_run(run, tmp_path / "a").files.values())[1], SUBMISSIONS)
+    assert (row["source"], row["cut"]) == (source, [])
+    calls = json.loads(row["calls"])
+    assert list(calls) == sorted(mine.codes)
+    finding = mine.verdicts[-1].findings[0]
+    text = build_script(
+        source=source, entry="ModelNew", finding=finding, calls=calls["EXC-01.absorbed"], interpret=False, title="EXC-01"
+    )
+    shown = subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, text=True)
+    assert shown.returncode == 1, shown.stdout + shown.stderr
+    assert "REPRODUCED" in shown.stdout
+
+    file.write_text(source + "# changed\n")
+    [row] = submission_rows([mine], header, source=lambda item: scored_source(item, header))
+    assert (row["source"], row["cut"]) == (None, ["source: the submission has changed since the run"])
+
+
+def test_long_texts_are_cut_and_said_to_be() -> None:
+    long = result("long", "CMP-01.value", "CMP-01.zeros", status="scored")
+    finding = replace(long.verdicts[1].findings[0], summary="x" * 10_000_000, evidence={"log": "y" * 10_000_000})
+    verdicts = (
+        long.verdicts[0],
+        replace(long.verdicts[1], findings=(finding, *long.verdicts[1].findings[1:])),
+        *long.verdicts[2:],
+    )
+    huge = replace(long, verdicts=verdicts, environment={"log": "z" * 100_000}, reason="r" * 100_000)
+    [row] = submission_rows([huge], RUN, source=lambda _item: "s" * 1_000_000)
+    validate(row, SUBMISSIONS, source="row")
+    assert len(json.dumps(row)) < 20_000
+    kept = [Verdict.from_json(item) for item in json.loads(row["verdicts"])]
+    assert [item.codes for item in kept] == [item.codes for item in long.verdicts]
+    assert row["source"] is None
+    assert row["cut"] == [
+        "source: left out, it has 1,000,000 characters",
+        "verdicts: cut, it has 20,002,041 characters",
+        "environment: cut, it has 100,011 characters",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``kcbench hub push-results``: one file for each run, by commit or by pull request."""
+"""``kcbench hub push-results``: a file of each table for each run, by commit or by pull request."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ REPO = "lab/results"
 LOAD = """
 import datasets, json
 rows = datasets.load_dataset("lab/results", split="train")
+details = datasets.load_dataset("lab/results", "submissions", split="train")
+assert details["submission"] == sorted(set(rows["submission"])), details["submission"]
 print(json.dumps([[row["submission"], row["gate"], row["code"], row["seed"], row["sandbox"]] for row in rows]))
 """
 
@@ -39,15 +41,15 @@ def tree(hub: Hub, revision: str = "main") -> dict[str, Entry]:
     return {path: entry for path, entry in repo.commits[repo.find(revision)].tree.items() if path != ".gitattributes"}
 
 
-def test_a_run_is_one_file_and_is_added_once(client: Client, hub: Hub, tmp_path: Path) -> None:
+def test_a_run_is_a_file_of_each_table_and_is_added_once(client: Client, hub: Hub, tmp_path: Path) -> None:
     first = run_folder(tmp_path / "first", "a")
     second = run_folder(tmp_path / "second", "b", seed=8)
     push = [("hub", "push-results", run, "--repo", REPO) for run in (first, second, first)]
     added, other, again = client.all(push)
     assert [added.code, other.code, again.code] == [0, 0, 0]
-    assert added.out == f"lab/results: 1 file changed; {hub.url}/datasets/lab/results\n"
+    assert added.out == f"lab/results: 3 files changed; {hub.url}/datasets/lab/results\n"
     assert again.out == f"lab/results: nothing to add; {hub.url}/datasets/lab/results\n"
-    assert len(tree(hub)) == 2
+    assert len(tree(hub)) == 5
     assert len(hub.repo(REPO).commits) == 3  # The Hub's own, and one for each run.
 
     rows = client.json(LOAD)
@@ -56,8 +58,8 @@ def test_a_run_is_one_file_and_is_added_once(client: Client, hub: Hub, tmp_path:
 
     run_folder(first, "c")
     [grown] = client.all(push[:1])
-    assert grown.out.startswith("lab/results: 2 files changed; ")  # The file of the run as it was is replaced.
-    assert len(tree(hub)) == 2
+    assert grown.out.startswith("lab/results: 4 files changed; ")  # Those of the run as it was are replaced.
+    assert len(tree(hub)) == 5
     tables = [parquet.read(hub.store.blob(entry.blob), RESULTS) for path, entry in tree(hub).items() if path.startswith("data/")]
     assert sorted(sorted({row["submission"] for row in table}) for table in tables) == [["a", "c"], ["b"]]
 
@@ -73,12 +75,13 @@ def test_a_guest_proposes_by_pull_request(hub: Hub, tmp_path: Path) -> None:
         "error: lab/results: your access token does not permit it: you have no write access to lab/results ("
     )
     url = f"{hub.url}/datasets/lab/results/discussions/1"
-    assert (proposed.code, proposed.out) == (0, f"lab/results@refs/pr/1: 1 file changed; {url}\n")
+    assert (proposed.code, proposed.out) == (0, f"lab/results@refs/pr/1: 2 files changed; {url}\n")
     assert (again.code, again.out) == (0, f"lab/results@refs/pr/1: nothing to add; {url}\n")
     repo = hub.repo(REPO)
     assert repo.head == head
     assert [(pull.number, pull.author) for pull in repo.pulls] == [(1, "bob")]
-    [added] = tree(hub, "refs/pr/1").keys() - tree(hub).keys()
+    added = sorted(tree(hub, "refs/pr/1").keys() - tree(hub).keys())
+    assert [name.partition("/")[0] for name in added] == ["data", "submissions"]
 
     # Once it is merged, there is nothing left to propose.
     repo.refs["main"], repo.pulls[0].status = repo.find("refs/pr/1"), "merged"
@@ -86,7 +89,8 @@ def test_a_guest_proposes_by_pull_request(hub: Hub, tmp_path: Path) -> None:
     assert (late.code, late.out) == (0, f"lab/results: nothing to add; {hub.url}/datasets/lab/results\n")
     [pulled] = Client(hub, GUEST).all([("hub", "pull", REPO, "--out", tmp_path / "out")])
     assert pulled.code == 0, pulled.err
-    assert (tmp_path / "out" / added).read_bytes() == hub.store.blob(repo.commits[repo.head].tree[added].blob).read_bytes()
+    for name in added:
+        assert (tmp_path / "out" / name).read_bytes() == hub.store.blob(repo.commits[repo.head].tree[name].blob).read_bytes()
 
 
 def test_what_cannot_be_published(client: Client, tmp_path: Path) -> None:

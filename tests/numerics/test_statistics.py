@@ -104,6 +104,16 @@ def test_mcnemar_known_values() -> None:
     assert mcnemar(0, 0) == 1
     assert mcnemar(14, 200) == mcnemar(200, 14) < 1e-40
     assert mcnemar(1487, 14) == 0  # 1e-420, below the smallest float
+    assert mcnemar(60_000, 300_000) == 0
+
+
+@pytest.mark.parametrize("more", [2_001, 2_050, 2_300, 2_900])
+def test_mcnemar_of_many_agrees_with_whole_numbers(more: int) -> None:
+    exact = Fraction(2 * sum(math.comb(2_001 + more, i) for i in range(2_002)), 2 ** (2_001 + more))
+    assert mcnemar(2_001, more) == pytest.approx(min(1.0, float(exact)), rel=1e-8)
+
+
+def test_mcnemar_refuses_negative_counts() -> None:
     with pytest.raises(ValueError):
         mcnemar(-1, 2)
 

@@ -11,7 +11,7 @@ from kcbench.study.score import score_here
 from kcbench.tasks import load_task
 from tests.chosen import ALL, CORE
 
-EVERY = 8
+EVERY = 16
 
 
 @pytest.mark.slow

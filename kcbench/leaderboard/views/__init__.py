@@ -1,0 +1,1 @@
+"""The views, one a file: each turns what a reader asks for into a page."""
