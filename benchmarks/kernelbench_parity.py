@@ -70,7 +70,7 @@ def compare(task: Task, code: str, *, device: str, full: bool) -> str:
     sizes = None if full else task.contract.sizes()
     names = _names(find_sites(task.code, where=task.id).constants, problem.constants)
     mine = problem_module(task.code, sizes, name="mine", where=task.id)
-    their_sizes = None if sizes is None else {names[name]: size for name, size in sizes.items()}
+    their_sizes = None if sizes is None else {names.get(name, name): size for name, size in sizes.items()}
     theirs = problem_module(problem.code, their_sizes, name="theirs", where="problem")
     if repr(mine.get_init_inputs()) != repr(theirs.get_init_inputs()):
         return f"constructor arguments {mine.get_init_inputs()} and {theirs.get_init_inputs()}"
@@ -93,10 +93,9 @@ def compare(task: Task, code: str, *, device: str, full: bool) -> str:
 
 
 def _names(mine: Mapping[str, int], theirs: Mapping[str, int]) -> dict[str, str]:
-    """The problem's name for each constant of the task: the same, or that of the number without a name in the same place."""
+    """The problem's names for constants that have another one there: those of numbers without a name, in the same order."""
     rest = [name for name in mine if name not in theirs], [name for name in theirs if name not in mine]
-    found = {ours: name for ours, name in zip(*rest, strict=False) if mine[ours] == theirs[name]}
-    return {name: found.get(name, name) for name in mine}
+    return {ours: name for ours, name in zip(*rest, strict=False) if mine[ours] == theirs[name]}
 
 
 def _inputs(module: Any, device: str) -> list[Any]:

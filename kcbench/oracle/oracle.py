@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -30,6 +31,8 @@ from kcbench.oracle.seeding import seeded
 from kcbench.oracle.twin import Factories, widened
 
 T = TypeVar("T")
+MOST_KEPT = 1 << 18
+"""Parameters of a model that are kept for each probe."""
 RANDOM_DRAWS = 24
 """Runs from which the spread of a model that draws random numbers is estimated."""
 
@@ -86,7 +89,13 @@ class TaskOracle:
     def parameters(self, probe: Probe) -> dict[str, Tensor] | None:
         """Redrawn parameters by name; None where the probe keeps the constructed ones."""
         specs = self.parameter_specs(probe)
-        return self._cached("parameters", probe, lambda: draw_parameters(self.task.contract, probe, specs, self.seed))
+
+        def make() -> dict[str, Tensor] | None:
+            return draw_parameters(self.task.contract, probe, specs, self.seed)
+
+        # Those of a network are drawn again each time: a hundred probes of ten million parameters would fill the memory.
+        large = sum(math.prod(spec.shape) for spec in specs) > MOST_KEPT
+        return make() if large else self._cached("parameters", probe, make)
 
     def cotangents(self, probe: Probe) -> tuple[Tensor, ...]:
         """Cotangents for a gradient probe."""

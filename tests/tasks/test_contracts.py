@@ -44,7 +44,10 @@ def test_arguments_are_those_of_the_code(task_id: str) -> None:
     task = load_task(task_id)
     contract, sizes = task.contract, task.contract.legacy_sizes()
     module = task_module(task, sizes)
-    assert [item.name for item in contract.inputs] == [*inspect.signature(module.Model.forward).parameters][1:]
+    arguments = [*inspect.signature(module.Model.forward).parameters.values()][1:]
+    asked = len(contract.inputs)
+    assert [item.name for item in contract.inputs] == [argument.name for argument in arguments[:asked]]
+    assert all(argument.default is not inspect.Parameter.empty for argument in arguments[asked:]), "those are never given"
     assert tuple(module.get_init_inputs()) == contract.init_args(sizes)
     for value, item in zip(module.get_inputs(), contract.inputs, strict=True):
         if item.kind == "scalar":

@@ -1,0 +1,10 @@
+"""Float64 truth of level3/003_deep_narrow_mlp."""
+
+from kcbench.formulas import linear, relu
+
+
+def forward(x, *, params, init):
+    last = 2 * len(init[1])
+    for number in range(0, last, 2):
+        x = relu(linear(x, params[f"network.{number}.weight"], params[f"network.{number}.bias"]))
+    return linear(x, params[f"network.{last}.weight"], params[f"network.{last}.bias"])

@@ -1,0 +1,45 @@
+import math
+
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Self-attention of every token to itself and the tokens before it.
+
+    q, k, v = linear(x) per head, y = linear(softmax(q k^T / sqrt(width of a head)) v), weights of later tokens zero
+    """
+
+    def __init__(self, n_embd, n_head, attn_pdrop, resid_pdrop, max_seqlen):
+        super().__init__()
+        self.n_head = n_head
+        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
+        self.c_proj = nn.Linear(n_embd, n_embd)
+        self.attn_dropout = nn.Dropout(attn_pdrop)
+        self.resid_dropout = nn.Dropout(resid_pdrop)
+        self.register_buffer("bias", torch.tril(torch.ones(max_seqlen, max_seqlen))[None, None])
+
+    def forward(self, x):
+        length = x.shape[1]
+        q, k, v = self.c_attn(x).unflatten(2, (3, self.n_head, -1)).permute(2, 0, 3, 1, 4)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        scores = scores.masked_fill(self.bias[:, :, :length, :length] == 0, -math.inf)
+        y = self.attn_dropout(scores.softmax(dim=-1)) @ v
+        return self.resid_dropout(self.c_proj(y.transpose(1, 2).flatten(2)))
+
+
+batch_size = 128
+max_seqlen = 1024
+seq_len = 512
+n_embd = 768
+n_head = 8
+attn_pdrop = 0.0
+resid_pdrop = 0.0
+
+
+def get_inputs():
+    return [torch.rand(batch_size, seq_len, n_embd)]
+
+
+def get_init_inputs():
+    return [n_embd, n_head, attn_pdrop, resid_pdrop, max_seqlen]
