@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -71,6 +71,14 @@ def test_it_calls_no_operation_that_does_all_of_it(name: str) -> None:
             assert not COMPOSITE.search(node.attr) or name in CORE, ast.unparse(node)
 
 
+VAST = 1 << 22
+"""Parameters from which an evaluation takes seconds: such networks are tried at one size, with one draw, on a few of them."""
+
+
+def vast(case: Any) -> bool:
+    return sum(value.numel() for value in case.state.values()) > VAST
+
+
 def shapes(task_id: str) -> list[dict[str, int]]:
     planned = planned_sizes(load_task(task_id).contract)
     if task_id in CORE:
@@ -107,7 +115,10 @@ def test_it_equals_the_model_in_float64(task_id: str, draw: Callable[..., Any]) 
     for number, axes in enumerate(shapes(task_id)):
         for gain in (1.0, 3.0):
             inputs = {name: {"kind": "normal", "gain": gain} for name in real_inputs(contract)}
-            assert_agree(draw(task_id, axes=axes, inputs=inputs, stream=f"shape {number}"))
+            case = draw(task_id, axes=axes, inputs=inputs, stream=f"shape {number}")
+            assert_agree(case)
+            if vast(case):
+                return
 
 
 def test_it_handles_what_is_empty(task_id: str, draw: Callable[..., Any]) -> None:
@@ -116,9 +127,12 @@ def test_it_handles_what_is_empty(task_id: str, draw: Callable[..., Any]) -> Non
             assert_agree(draw(task_id, axes={name: 0}))
 
 
-def some(names: Sequence[str]) -> list[str]:
-    """At most five of many: whole networks have hundreds of parameters."""
-    return list(names) if len(names) <= 5 else [names[i * (len(names) - 1) // 4] for i in range(5)]
+def some(case: Any) -> list[str]:
+    """Parameters whose gradient is looked at; at most five of many, and one of a vast network's hundreds."""
+    names = [name for name in case.contract.gradient.parameters if name in case.state]
+    if vast(case):
+        return names[-1:]
+    return names if len(names) <= 5 else [names[i * (len(names) - 1) // 4] for i in range(5)]
 
 
 def vjp_inputs(case: Any) -> tuple[tuple[Tensor, ...], Callable[..., Tensor]]:
@@ -126,7 +140,7 @@ def vjp_inputs(case: Any) -> tuple[tuple[Tensor, ...], Callable[..., Tensor]]:
     gradient = case.contract.gradient
     args = dict(zip(case.inputs, case.args(), strict=True))
     state = case.states()
-    parameters = some([name for name in gradient.parameters if name in state])
+    parameters = some(case)
     leaves = tuple(
         value.clone().requires_grad_(True)
         for value in (*(args[name] for name in gradient.inputs), *(state[name] for name in parameters))
@@ -179,7 +193,7 @@ def test_its_gradient_is_that_of_the_model(task_id: str, draw: Callable[..., Any
         out,
         [
             *(args[name] for name in gradient.inputs),
-            *(parameters[name] for name in some([name for name in gradient.parameters if name in parameters])),
+            *(parameters[name] for name in some(case)),
         ],
         cotangent,
     )
@@ -233,6 +247,8 @@ def test_non_finite_values_go_where_the_model_sends_them(task_id: str, poison: s
         for cell in (first, [size // 2 for size in shape], last):
             at = [cell, second][: len(values)]
             case = draw(task_id, inputs={item.name: {"kind": "poison", "base": item.recipe, "at": at, "values": values}})
+            if vast(case) and (poison != "nan" or cell == last):
+                continue
             got, want = classes(case.truth()), classes(case.eager())
             if contract.nonfinite == "exact":
                 assert torch.equal(got, want), (item.name, cell)
