@@ -180,7 +180,7 @@ def test_shipped_contracts_are_valid(run: Callable[..., Any]) -> None:
 
 
 def test_bug_in_kcbench(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> list[str]:
+    def fail(root: Path | None) -> list[str]:
         raise ZeroDivisionError("oh\nno")
 
     monkeypatch.setattr("kcbench.tasks.list_tasks", fail)

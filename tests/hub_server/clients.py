@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -50,7 +51,12 @@ class Client:
         """Start ``python`` with some arguments."""
         command = [sys.executable, *map(str, arguments)]
         environment = self.hub.environment(self.token) | self.extra
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def kcbench(self, *arguments: object) -> Outcome:
         """Run ``kcbench`` with some arguments."""

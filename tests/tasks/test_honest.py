@@ -1,4 +1,8 @@
-"""No gate refuses a task's own model. Here for a part of the tasks; ``benchmarks/honesty.py`` scores all, in real workers."""
+"""No gate refuses a task's own model.
+
+Here for a part of the tasks, and for none of the networks of level 3, which take minutes; ``benchmarks/honesty.py`` scores all, in
+real workers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ EVERY = 16
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [task for task in ALL if task not in CORE][::EVERY])
+@pytest.mark.parametrize("name", [task for task in ALL if task not in CORE and not task.startswith("level3/")][::EVERY])
 def test_no_gate_refuses_the_model(name: str) -> None:
     task = load_task(name)
     verdicts = score_here(as_kernel(task.code), task, TaskOracle(task, seed="honest"))

@@ -98,7 +98,8 @@ def assert_equal(got: Tensor, want: Tensor, tolerance: float = 1e-12) -> None:
         assert torch.equal(got, want)
         return
     assert got.dtype == torch.float64
-    scale = float(want.square().mean().sqrt()) if want.numel() else 0.0
+    # Eager's GELU takes the difference from 1 in its lower tail: a result of 1e-7 has nine digits there, and the reference sixteen.
+    scale = max(float(want.square().mean().sqrt()), 1e-3) if want.numel() else 0.0
     torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * scale)
 
 
