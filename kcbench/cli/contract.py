@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -61,15 +60,13 @@ def _place_faults(file: Path, data: Mapping[str, Any]) -> Iterator[str]:
     constants = _constants(code)
     for name in data["axes"]:
         if name not in constants:
-            yield f"$.axes.{name}: expected a module constant of task.py, found none of that name"
+            yield f"$.axes.{name}: expected a module constant of task.py on a line of its own, found none of that name"
 
 
 def _constants(code: Path) -> set[str]:
-    """Names that are assigned at the top of a module, found without running it."""
+    from kcbench.domain.task import settable_constants
+
     try:
-        tree = ast.parse(code.read_text(encoding="utf-8"))
+        return settable_constants(code.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError) as error:
         raise KcbenchError(f"cannot be parsed: {error}", where=str(code)) from error
-    targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
-    targets += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
-    return {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}

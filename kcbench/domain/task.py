@@ -11,6 +11,19 @@ from typing import Any
 from kcbench.domain.contract import Contract
 
 
+def settable_constants(code: str) -> set[str]:
+    """Names of the module constants of a task's code that a grader can set: each assigned alone, at the top.
+
+    Args:
+        code: Source text of ``task.py``; it is not run.
+
+    Raises:
+        SyntaxError: The text is not Python.
+    """
+    nodes = (node for node in ast.parse(code).body if isinstance(node, ast.Assign) and len(node.targets) == 1)
+    return {node.targets[0].id for node in nodes if isinstance(node.targets[0], ast.Name)}
+
+
 @dataclass(frozen=True)
 class Task:
     """A KernelBench-format problem (``Model``, ``get_inputs``, ``get_init_inputs``) and its contract."""

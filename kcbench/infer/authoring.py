@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from kcbench.domain.schema import validate
-from kcbench.domain.task import Task
+from kcbench.domain.task import Task, settable_constants
 from kcbench.errors import KcbenchError
 from kcbench.infer.inference import infer
 from kcbench.infer.selfcheck import NOTHING, SLIGHT, VALUE_GATES, trial
@@ -49,7 +49,7 @@ def first_contract(folder: Path) -> dict[str, Any]:
         task = infer(code, task_id=task_id, name=folder.name).task
     except CannotShrinkError as error:
         raise KcbenchError(f"no contract could be inferred: {error}", where=str(path)) from error
-    nameless = [name for name in task.contract.axes if name not in _constants(code)]
+    nameless = [name for name in task.contract.axes if name not in settable_constants(code)]
     if nameless:
         what = f"a size has no name of its own, and was called {nameless[0]}"
         raise KcbenchError(what, where=str(path), fix="make every size a constant of the module, one a line")
@@ -83,12 +83,6 @@ def dead_clauses(task: Task, *, seconds: float = TRIAL_SECONDS, seed: str = "ali
     spared = [SLIGHT] if task.contract.random else []
     found = trial(TaskOracle(task, seed=seed), seconds=seconds, gates=claimed).untestable(spared)
     return {gate: reason for gate, reason in found if not reason.startswith(NOTHING)}
-
-
-def _constants(code: str) -> set[str]:
-    """Names that a grader can set: assigned alone, at the top of a module."""
-    nodes = (node for node in ast.parse(code).body if isinstance(node, ast.Assign) and len(node.targets) == 1)
-    return {node.targets[0].id for node in nodes if isinstance(node.targets[0], ast.Name)}
 
 
 def _tidy(data: dict[str, Any], module: ModuleType) -> dict[str, Any]:

@@ -169,7 +169,10 @@ def test_contract_in_the_wrong_place(tmp_path: Path, run: Callable[..., Any]) ->
     assert outcome.code == 2
     assert outcome.err.splitlines() == [
         f'{path}: $.task: expected "level1/other", the folder\'s name, found "level1/relu"',
-        f"{path}: $.axes.dim: expected a module constant of task.py, found none of that name",
+        *(
+            f"{path}: $.axes.{name}: expected a module constant of task.py on a line of its own, found none of that name"
+            for name in ("batch_size", "dim")
+        ),
     ]
     refuses(run("contract", "validate", tmp_path / "level2"), "no such file or folder")
 

@@ -59,7 +59,7 @@ COMPOSITE = re.compile(
 """Operations that a reference writes out, or takes from :mod:`kcbench.formulas`."""
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [task for task in ALL if task not in CORE])
 def test_it_calls_no_operation_that_does_all_of_it(name: str) -> None:
     source = (data_root() / "references" / f"{name}.py").read_text()
     for node in ast.walk(ast.parse(source)):
@@ -68,7 +68,7 @@ def test_it_calls_no_operation_that_does_all_of_it(name: str) -> None:
             and isinstance(node.value, ast.Name)
             and node.value.id in ("torch", "F", "nn", "linalg")
         ):
-            assert not COMPOSITE.search(node.attr) or name in CORE, ast.unparse(node)
+            assert not COMPOSITE.search(node.attr), ast.unparse(node)
 
 
 VAST = 1 << 22
@@ -91,22 +91,29 @@ def accuracy(task_id: str) -> float:
     return float(getattr(reference(task_id), "ACCURACY", 1e-12))
 
 
-def assert_equal(got: Tensor, want: Tensor, tolerance: float = 1e-12) -> None:
+def rms(tensor: Tensor) -> float:
+    return float(tensor.square().mean().sqrt()) if tensor.numel() else 0.0
+
+
+def assert_equal(got: Tensor, want: Tensor, tolerance: float = 1e-12, size: float = 0.0) -> None:
+    """Equal but for rounding, which is relative to the result, or to the size of what it is made of."""
     assert got.shape == want.shape
     assert got.dtype == want.dtype
     if not got.is_floating_point():
         assert torch.equal(got, want)
         return
     assert got.dtype == torch.float64
-    # Eager's GELU takes the difference from 1 in its lower tail: a result of 1e-7 has nine digits there, and the reference sixteen.
-    scale = max(float(want.square().mean().sqrt()), 1e-3) if want.numel() else 0.0
-    torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * scale)
+    torch.testing.assert_close(got, want, rtol=tolerance, atol=tolerance * max(rms(want), size))
 
 
 def assert_agree(case: Any) -> None:
     """Reference and model agree on every output."""
-    for got, want in zip(case.truths(), case.eagers(), strict=True):
-        assert_equal(got, want, accuracy(case.task.id))
+    truths = case.truths()
+    # In GELU's lower tail, say, eager takes a difference from 1, and what is left has fewer digits than the reference gives.
+    twin = getattr(case.reference, "magnitude", None)
+    sizes = truths if twin is None else as_tuple(twin(*case.args(), params=case.states(), init=case.init))
+    for got, want, size in zip(truths, case.eagers(), sizes, strict=True):
+        assert_equal(got, want, accuracy(case.task.id), rms(size) if size.is_floating_point() else 0.0)
 
 
 def test_it_equals_the_model_in_float64(task_id: str, draw: Callable[..., Any]) -> None:
