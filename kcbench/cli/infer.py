@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kcbench.cli.exits import BUG
-from kcbench.cli.options import JobsOption, JsonOption, QuietOption, require_torch
+from kcbench.cli.options import JobsOption, JsonOption, QuietOption, count_jobs, require_torch
 from kcbench.errors import KcbenchError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def infer(
     check_writable(json)
     problems = _problems(path)
     require_torch()
-    made = infer_problems(problems, jobs=jobs or min(len(os.sched_getaffinity(0)), 4), quiet=quiet)
+    made = infer_problems(problems, jobs=count_jobs(jobs), quiet=quiet)
     if out is not None:
         for task in made.tasks.values():
             _write(out, task)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
-import os
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from kcbench.cores import usable_cores
 from kcbench.errors import KcbenchError, MissingExtraError
 
 
@@ -64,7 +64,7 @@ def require_triton() -> None:
 
 def count_jobs(wanted: int | None) -> int:
     """How much to do at the same time: as was said, or as there are cores, at most four."""
-    return wanted or min(len(os.sched_getaffinity(0)), 4)
+    return wanted or min(usable_cores(), 4)
 
 
 def split_names(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import torch
 
+from kcbench.cores import usable_cores
+
 
 def parallel_builds() -> int:
     """How many submissions may build at a time: each keeps about two cores busy, and a GiB or two of memory."""
-    return max(1, len(os.sched_getaffinity(0)) // 2)
+    return max(1, usable_cores() // 2)
 
 
 def build_jobs(slots: int) -> int:
@@ -24,7 +26,7 @@ def build_jobs(slots: int) -> int:
     Args:
         slots: Submissions that are scored at the same time.
     """
-    return min(max(2, len(os.sched_getaffinity(0)) // max(1, min(slots, parallel_builds()))), 8)
+    return min(max(2, usable_cores() // max(1, min(slots, parallel_builds()))), 8)
 
 
 @functools.cache
