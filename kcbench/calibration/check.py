@@ -23,8 +23,8 @@ FLOOR = 0.05
 """A ratio up to this is never held against a gate: at a twentieth of the line, a factor says nothing."""
 WHOLE = (300, 250)
 """Most variants and mutants that are studied anew: less than an hour on two cores."""
-QUICK = (48, 30)
-"""The same with ``--quick``, in torch only, for an interpreted kernel takes many times as long: some five minutes."""
+QUICK = (24, 16)
+"""The same with ``--quick``, in torch only, for an interpreted kernel takes many times as long: some three minutes."""
 
 
 @dataclass(frozen=True)

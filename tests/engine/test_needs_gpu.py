@@ -7,8 +7,10 @@ import importlib.util
 import pytest
 
 from kcbench.domain.observation import Raised
-from kcbench.engine import Options, evaluate
+from kcbench.domain.result import Result
+from kcbench.engine import Options, run
 from kcbench.engine.needs_gpu import needs_gpu
+from kcbench.suites.folder import parse_submission
 
 TORCH = """
 import torch
@@ -63,21 +65,32 @@ def test_nothing_raised_needs_nothing() -> None:
     assert not needs_gpu(None)
 
 
-@pytest.mark.parametrize(
-    "line", ["assert x.is_cuda", "torch.empty(1, device='cuda')", "raise ValueError('give me a CUDA tensor')"]
-)
-def test_on_a_cpu_such_a_kernel_gets_no_verdict(line: str) -> None:
-    result = evaluate("level1/relu", TORCH.format(line=line), options=Options(seed="0", gates=("CMP-01",)))
+NEEDING = ("assert x.is_cuda", "torch.empty(1, device='cuda')", "raise ValueError('give me a CUDA tensor')")
+FAULTY = "assert x.shape == 3"
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Result]:
+    """Of one run, by id: workers take longer to start than these kernels to score."""
+    sources = {line: TORCH.format(line=line) for line in (*NEEDING, FAULTY)}
+    if importlib.util.find_spec("triton") is not None:
+        sources["triton"] = TRITON
+    items = [parse_submission(text, path="<source>", id=name, task="level1/relu") for name, text in sources.items()]
+    found = run(items, Options(seed="0", device="cpu", gates=("CMP-01", "EXC-01")))
+    return {result.id: result for result in found}
+
+
+@pytest.mark.parametrize("line", NEEDING)
+def test_on_a_cpu_such_a_kernel_gets_no_verdict(line: str, results: dict[str, Result]) -> None:
+    result = results[line]
     assert result.status == "skipped" and "GPU" in result.reason
     assert not result.refused and not result.clean and not result.verdicts
 
 
-def test_another_exception_is_a_refusal() -> None:
-    result = evaluate("level1/relu", TORCH.format(line="assert x.shape == 3"), options=Options(seed="0", gates=("CMP-01",)))
-    assert result.status == "scored" and result.refused
+def test_another_exception_is_a_refusal(results: dict[str, Result]) -> None:
+    assert results[FAULTY].status == "scored" and results[FAULTY].refused
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton")
-def test_the_interpreter_stands_in_for_the_gpu_that_a_triton_kernel_asks_for() -> None:
-    result = evaluate("level1/relu", TRITON, options=Options(seed="0", legacy=(), gates=("CMP-01", "EXC-01")))
-    assert result.status == "scored" and not result.refused, result.codes
+def test_the_interpreter_stands_in_for_the_gpu_that_a_triton_kernel_asks_for(results: dict[str, Result]) -> None:
+    assert results["triton"].status == "scored" and not results["triton"].refused, results["triton"].codes

@@ -59,6 +59,7 @@ def test_the_demo_is_judged_as_its_readme_says(results: dict[str, Result]) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.study
 def test_so_are_the_heavy_ones(heavy_results: dict[str, Result]) -> None:
     assert set(heavy_results) == HEAVY
     for name, result in heavy_results.items():

@@ -130,6 +130,7 @@ def test_a_model_that_rare_draws_move_is_not_judged_by_its_spread(drop: str) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.study
 def test_a_model_with_smooth_draws_is_judged_by_its_spread() -> None:
     code = problem(forward("x @ x.t() + 0.01 * torch.randn(x.shape[0], x.shape[0])"), "return [torch.rand(12, 9)]")
     task = infer(code, task_id="level1/smooth", name="smooth").task

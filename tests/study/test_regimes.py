@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,12 @@ from kcbench.study.score import score_here
 from kcbench.tasks import load_task
 
 pytestmark = pytest.mark.slow
+
+
+def first_in_ci(names: Iterable[str]) -> list[Any]:
+    """The first task for CI; the others take minutes."""
+    return [pytest.param(name, marks=[pytest.mark.study] if place else []) for place, name in enumerate(names)]
+
 
 REDUCED = {
     "level1/matmul": ("K", 1),
@@ -64,7 +72,7 @@ class Judge:
         return [item.id for item, bench in benches if bench.find_witness(item.mutant.source) is not None]
 
 
-@pytest.mark.parametrize("name", REDUCED)
+@pytest.mark.parametrize("name", first_in_ci(REDUCED))
 def test_every_narrow_accumulator_is_refused(name: str) -> None:
     task = load_task(name)
     planted = [item for item in plant([name], language="torch", faults=("precision",)) if item.mutant.operator == "accumulator"]
@@ -77,7 +85,7 @@ def test_every_narrow_accumulator_is_refused(name: str) -> None:
     assert Judge(of_length(task, axis, round(4096 / terms))).refused(narrow) == narrow
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", first_in_ci(PRODUCTS))
 def test_tf32_is_refused_under_ieee_and_passes_under_tf32(name: str) -> None:
     task = load_task(name)
     planted = [

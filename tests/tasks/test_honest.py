@@ -15,7 +15,7 @@ from kcbench.study.score import score_here
 from kcbench.tasks import load_task
 from tests.chosen import ALL, CORE
 
-EVERY = 16
+EVERY = 29
 
 
 @pytest.mark.slow

@@ -252,10 +252,12 @@ def test_non_finite_values_go_where_the_model_sends_them(task_id: str, poison: s
         first, last = [0] * len(shape), [size - 1 for size in shape]
         values = POISONS[poison]
         second = [*first[:-1], min(1, last[-1])]
-        for cell in (first, [size // 2 for size in shape], last):
+        cells = [first, [size // 2 for size in shape], last]
+        # A network of many layers mixes everything with everything: one place for each poison.
+        for cell in [cells[list(POISONS).index(poison) % 3]] if task_id.startswith("level3/") else cells:
             at = [cell, second][: len(values)]
             case = draw(task_id, inputs={item.name: {"kind": "poison", "base": item.recipe, "at": at, "values": values}})
-            if vast(case) and (poison != "nan" or cell == last):
+            if vast(case) and poison != "nan":
                 continue
             got, want = classes(case.truth()), classes(case.eager())
             if contract.nonfinite == "exact":
