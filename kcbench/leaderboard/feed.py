@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from kcbench.errors import KcbenchError
 from kcbench.hub.address import SCHEME, Address
+from kcbench.leaderboard.figures import SAMPLE_NAME
 from kcbench.leaderboard.files import ResultsFile, find_files
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -48,7 +49,8 @@ class FolderFeed:
 
     def __init__(self, folder: Path, name: str = "") -> None:
         self.folder = folder
-        self.name = name or str(folder)
+        # A folder that is called as the sample is must not pass for it.
+        self.name = name or (f"./{folder}" if str(folder) == SAMPLE_NAME else str(folder))
 
     def look(self) -> Found:
         if not self.folder.is_dir():
@@ -131,7 +133,7 @@ def open_feed(source: str | Path | None, cache: Path) -> Feed:
         KcbenchError: It is not the name of a dataset.
     """
     if source is None:
-        return FolderFeed(SAMPLE, "sample")
+        return FolderFeed(SAMPLE, SAMPLE_NAME)
     if isinstance(source, str) and source.startswith(SCHEME):
         address = Address.parse(source)
         return HubFeed(address, cache / "commits" / str(address).replace("/", "--"))

@@ -11,6 +11,8 @@ from kcbench.report.gap import Gap, Share
 if TYPE_CHECKING:
     import polars as pl
 
+SAMPLE_NAME = "sample"
+"""What the results that come with kcbench are called as a source."""
 VERIFIED, SELF_REPORTED = "verified", "self-reported"
 OUTCOMES = ("clean", "refused", "unloadable", "partial", "skipped", "error")
 """What a submission can come to: as in :mod:`kcbench.report.explain`, and ``partial`` where some gates were not asked."""
@@ -21,7 +23,7 @@ class Facts:
     """What the store holds, and how fresh it is."""
 
     source: str
-    """The folder, ``hf://ORG/NAME``, or ``sample`` for the results that come with kcbench."""
+    """The folder, ``hf://ORG/NAME``, or :data:`SAMPLE_NAME` for the results that come with kcbench."""
     revision: str
     """The commit of a dataset on the Hub; empty otherwise."""
     read: datetime
@@ -43,6 +45,11 @@ class Facts:
     """The results were made up to test the leaderboard."""
     faults: tuple[str, ...]
     """What could not be used, one line each."""
+
+    @property
+    def is_sample(self) -> bool:
+        """The results are those that come with kcbench."""
+        return self.source == SAMPLE_NAME
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def freshness(facts: Facts) -> tuple[tuple[str, str], ...]:
     """How old the figures are, and what they rest on, as pairs of words and value."""
     newest = moment(facts.newest) if facts.newest is not None else "none"
     shown = [
-        ("source", "the sample that comes with kcbench" if facts.source == "sample" else facts.source),
+        ("source", "the sample that comes with kcbench" if facts.is_sample else facts.source),
         *([("revision", facts.revision[:12])] if facts.revision else []),
         ("newest run", newest),
         ("looked at", moment(facts.read)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import io
 import re
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 pytest.importorskip("gradio")
 pytest.importorskip("playwright")
 
+import httpx
 import polars as pl
 from playwright.sync_api import expect
 
@@ -282,6 +284,8 @@ def test_what_is_not_there(window: Watched) -> None:
 def test_programs_ask_through_gradio(url: str, store: Store) -> None:
     from gradio_client import Client
 
+    shown = re.search(r'<pre class="block" id="programs">(.*?)</pre>', httpx.get(f"{url}/about").text, re.DOTALL)
+    assert shown is not None and f'Client("{url}/").predict("levels=1", api_name="/board")' in html.unescape(shown[1])
     client = Client(url, verbose=False, httpx_kwargs={"timeout": 120})
     rows = client.predict("levels=1", api_name="/board")
     assert [row["author"] for row in rows] == store.board(Filters(levels=("1",)))["author"].to_list()
