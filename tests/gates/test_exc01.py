@@ -1,0 +1,77 @@
+"""What a kernel owes a NaN: the results that follow from where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from kcbench.domain.task import Task
+from kcbench.domain.verdict import FAIL, PASS, Verdict
+from kcbench.gates import JudgeContext, PlanContext
+from kcbench.gates.dependence import dependent
+from kcbench.oracle.oracle import TaskOracle
+from kcbench.study.score import score_here
+from kcbench.tasks import load_task
+from tests.oracle.tasks import made
+
+REDTEAM = Path(__file__).parents[2] / "kcbench/redteam"
+TWO = [{"name": "x", "shape": ["rows", "width"]}, {"name": "y", "shape": ["rows", "width"]}]
+PAIR = {"arguments": "x, y", "described": TWO, "inputs": "return [torch.rand(rows, width), torch.rand(rows, width)]"}
+MASKED = made(
+    "weights = (x @ x.t()).masked_fill(torch.ones(len(x), len(x)).triu(1).bool(), -float('inf')).softmax(1)\nreturn weights @ x"
+)
+GATED = made("return torch.relu(x) * y", **PAIR)
+DEAD = made("return x * 0.0 + y", **PAIR)
+LARGEST = made("return x.max(dim=1).values + 0.0 * y.sum(1)", **PAIR)
+
+
+def verdict(task: Task, forward: str, arguments: str = "x, y") -> Verdict:
+    source = f"import torch\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, {arguments}):\n        {forward}\n"
+    [found] = score_here(source, task, TaskOracle(task, seed="exc01"), gates=("EXC-01",))
+    return found
+
+
+def test_a_causal_kernel_need_not_multiply_what_comes_later_with_zero() -> None:
+    rows = "(x[i:i + 1] @ x[:i + 1].t()).softmax(1) @ x[:i + 1]"
+    honest = verdict(MASKED, f"return torch.cat([{rows} for i in range(len(x))])", "x")
+    assert honest.status == PASS
+    absorbing = verdict(MASKED, f"x = x.nan_to_num()\n        return torch.cat([{rows} for i in range(len(x))])", "x")
+    assert absorbing.codes == ("EXC-01.absorbed",)
+
+
+@pytest.mark.parametrize(
+    ("task", "forward"),
+    [
+        # The factor happens to be zero: other inputs make it another number.
+        (GATED, "return torch.where(x > 0, x * y, torch.where(x.isnan(), x, 0 * x))"),
+        # Nothing follows from x, wherever it stands: what the formula says is all that there is to go by.
+        (DEAD, "return y + 0.0"),
+        (LARGEST, "return x.nan_to_num(-float('inf')).max(dim=1).values + 0.0 * y.sum(1)"),
+    ],
+)
+def test_other_factors_of_zero_are_owed(task: Task, forward: str) -> None:
+    found = verdict(task, forward)
+    assert found.status == FAIL and "EXC-01.absorbed" in found.codes
+
+
+def test_what_follows_from_an_element() -> None:
+    def masks(task: Task, name: str, cell: list[int]) -> torch.Tensor:
+        oracle = TaskOracle(task, seed="exc01")
+        plan = PlanContext(task.contract)
+        [mask] = dependent(JudgeContext(plan, {}, oracle), plan.probe("any"), name, [cell])
+        return mask
+
+    assert masks(MASKED, "x", [1, 0]).any(dim=1).tolist() == [False, True, True]
+    assert masks(GATED, "y", [2, 3]).nonzero().tolist() == [[2, 3]]
+    assert masks(DEAD, "x", [0, 0]).all()
+    assert masks(DEAD, "y", [0, 0]).sum() == 1
+    assert masks(LARGEST, "x", [1, 4]).tolist() == [False, True, False]
+
+
+def test_the_decay_of_a_state_that_is_zero_need_not_be_applied() -> None:
+    task = load_task("level4/gated_delta_rule")
+    source = (REDTEAM / "honest/level4_gated_delta_rule/no_first_decay.py").read_text()
+    [found] = score_here(source, task, TaskOracle(task, seed="exc01"), gates=("EXC-01",))
+    assert found.status == PASS
