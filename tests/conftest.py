@@ -51,3 +51,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(f"{package} {parameters[SHARED_BY[package]]}"))
         if item.get_closest_marker("gpu") is not None and _no_gpu():
             item.add_marker(pytest.mark.skip(reason=_no_gpu()))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Fail where several processes would each make what the tests of a group share: CI would take hours."""
+    if "PYTEST_XDIST_WORKER" in os.environ and session.config.getvalue("loadgroup"):
+        apart = [item.nodeid for item in session.items if item.get_closest_marker("xdist_group") and "@" not in item.nodeid]
+        if apart:
+            raise pytest.UsageError(f"this pytest-xdist does not keep groups of tests together: {apart[0]}")
