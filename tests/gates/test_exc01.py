@@ -14,7 +14,7 @@ from kcbench.gates.dependence import dependent
 from kcbench.oracle.oracle import TaskOracle
 from kcbench.study.score import score_here
 from kcbench.tasks import load_task
-from tests.oracle.tasks import made
+from tests.oracle.tasks import PROBLEM, made
 
 REDTEAM = Path(__file__).parents[2] / "kcbench/redteam"
 TWO = [{"name": "x", "shape": ["rows", "width"]}, {"name": "y", "shape": ["rows", "width"]}]
@@ -24,6 +24,12 @@ MASKED = made(
 )
 GATED = made("return torch.relu(x) * y", **PAIR)
 DEAD = made("return x * 0.0 + y", **PAIR)
+CHOSEN = made(
+    "return torch.cumsum(x * mask, 1)",
+    arguments="x, mask",
+    described=[TWO[0], {"name": "mask", "shape": ["rows", "width"], "kind": "given", "domain": "recipe", "recipe": PROBLEM}],
+    inputs="return [torch.rand(rows, width), torch.arange(width).repeat(rows, 1) % 2 == 1]",
+)
 LARGEST = made("return x.max(dim=1).values + 0.0 * y.sum(1)", **PAIR)
 
 
@@ -38,6 +44,12 @@ def test_a_causal_kernel_need_not_multiply_what_comes_later_with_zero() -> None:
     honest = verdict(MASKED, f"return torch.cat([{rows} for i in range(len(x))])", "x")
     assert honest.status == PASS
     absorbing = verdict(MASKED, f"x = x.nan_to_num()\n        return torch.cat([{rows} for i in range(len(x))])", "x")
+    assert absorbing.codes == ("EXC-01.absorbed",)
+
+
+def test_what_a_mask_leaves_out_may_be_left_out() -> None:
+    assert verdict(CHOSEN, "return torch.cumsum(torch.where(mask, x, 0), 1)", "x, mask").status == PASS
+    absorbing = verdict(CHOSEN, "return torch.cumsum(torch.where(mask, x, 0).nan_to_num(), 1)", "x, mask")
     assert absorbing.codes == ("EXC-01.absorbed",)
 
 
