@@ -7,13 +7,14 @@ classed as ``preserve`` or ``flush``; the classes must agree with one another an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from kcbench.domain.probe import Probe
+from kcbench.domain.probe import Probe, Recipe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext, real_inputs
 from kcbench.gates.compare import (
@@ -33,32 +34,67 @@ from kcbench.gates.compare import (
 )
 from kcbench.numerics.formats import classes, format_of, round_to
 
+SMALL = 2.0**-30
+"""Largest value of a control in dtypes with eight exponent bits: far from subnormal, and nothing beside 1 in float32."""
+
 
 def plan(ctx: PlanContext) -> list[Probe]:
-    """Per varied input: subnormal values, and values that cross the border between normal and subnormal."""
-    probes: list[Probe] = []
+    """Per varied input: subnormal values, values that cross the border between normal and subnormal, and a control for each."""
+    return [probe for question in _questions(ctx) for probe in (question.probe, question.control)]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Subnormal values in one input.
+
+    Attributes:
+        probe: They themselves.
+        control: The same values times a power of two that makes them small normal numbers. An element that loses those as well,
+            in ``exp(x) - 1`` for example, flushes nothing: it has too few digits, which is what CMP-01 judges.
+        nothing: Zeros in their place.
+    """
+
+    probe: Probe
+    control: Probe
+    nothing: Probe
+
+
+def _questions(ctx: PlanContext) -> Iterator[_Question]:
     # An additive parameter would drown every subnormal; multiplicative ones let them through.
-    quiet = {name: {"kind": "constant", "value": 0.0} for name in ctx.contract.parameters if "bias" in name}
+    quiet: dict[str, Recipe] = {name: {"kind": "constant", "value": 0.0} for name in ctx.contract.parameters if "bias" in name}
+
+    def question(label: str, name: str, recipe: dict[str, Any], dtype: str) -> _Question:
+        def probe(label: str, recipe: dict[str, Any], stream: str) -> Probe:
+            return ctx.probe(label, dtype=dtype, inputs={name: recipe}, parameters=quiet, stream=f"exc02/{stream}")
+
+        control = {**recipe, "gain": recipe.get("gain", 1.0) * _enlarging(dtype)}
+        nothing = {"kind": "constant", "value": 0.0}
+        return _Question(
+            probe(label, recipe, label), probe(f"{label}, enlarged", control, label), probe(f"{label}, zeros", nothing, label)
+        )
+
     for name in real_inputs(ctx.contract):
         for dtype in ctx.dtypes:
-            probes.append(_probe(ctx, f"subnormal {name}, {dtype}", name, {"kind": "subnormal"}, dtype, quiet))
+            yield question(f"subnormal {name}, {dtype}", name, {"kind": "subnormal"}, dtype)
         border = {"kind": "normal", "gain": 2 * format_of(ctx.dtype).smallest_normal}
-        probes.append(_probe(ctx, f"{name} at the border, {ctx.dtype}", name, border, ctx.dtype, quiet))
-    return probes
+        yield question(f"{name} at the border, {ctx.dtype}", name, border, ctx.dtype)
 
 
-def _probe(
-    ctx: PlanContext, label: str, name: str, recipe: dict[str, Any], dtype: str, quiet: dict[str, dict[str, Any]]
-) -> Probe:
-    return ctx.probe(label, dtype=dtype, inputs={name: recipe}, parameters=quiet, stream=f"exc02/{label}")
+def _enlarging(dtype: str) -> float:
+    """The power of two that takes subnormal numbers to small normal ones; 16 in float16, whose range ends soon."""
+    facts = format_of(dtype)
+    return 16.0 if facts.smallest_normal > SMALL else SMALL / facts.smallest_normal
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     """Nothing non-finite is minted, and subnormals fare as the contract says."""
     checks: list[Check] = []
     findings: dict[str, Finding] = {}
-    for probe in probes:
-        check, code = _check(ctx, probe)
+    asked = {probe.id for probe in probes}
+    for question in _questions(ctx.plan):
+        if question.probe.id not in asked:
+            continue
+        check, code = _check(ctx, question)
         checks.append(check)
         if check.status == FAILED:
             refuse(findings, check, code)
@@ -66,7 +102,8 @@ def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
     return conclude("EXC-02", list(findings.values()), checks, nothing=nothing)
 
 
-def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
+def _check(ctx: JudgeContext, question: _Question) -> tuple[Check, str]:
+    probe = question.probe
     gone = reachable(ctx, probe)
     if gone is not None:
         return gone, ""
@@ -99,8 +136,22 @@ def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
             return Check(probe, PASSED), ""
         if not bool(_kept(other, keep, flush, dtype)[telling].all()):
             return Check(probe, INVALID, f"the eager model itself flushes subnormals at {dtype} on this device"), ""
+        telling &= ~_lost(ctx, question, output)
+        if not bool(telling.any()):
+            return Check(probe, SKIPPED, "small normal numbers are lost as well: nothing is said about subnormal ones"), ""
         return _judge(ctx, probe, mine, keep, flush, telling, dtype, output)
     return Check(probe, SKIPPED, "no output element depends on the subnormals"), ""
+
+
+def _lost(ctx: JudgeContext, question: _Question, output: int) -> Tensor:
+    """Which elements of an output lose small normal numbers: they lie nearer to the result without them."""
+    keep, nothing = ctx.oracle.truth(question.control)[output], ctx.oracle.truth(question.nothing)[output]
+    seen = ctx.seen(question.control)
+    got = outputs_of(seen) if seen.ok else ()
+    if mismatch(got, ctx.oracle.truth(question.control)):
+        return torch.zeros(keep.shape, dtype=torch.bool)
+    mine = got[output].to(torch.float64)
+    return (mine - nothing).abs() < (mine - keep).abs()
 
 
 def flushed_inputs(probe: Probe) -> Probe:
