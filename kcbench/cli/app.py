@@ -21,6 +21,7 @@ from kcbench.cli import (
     redteam,
     report,
     repro,
+    resources,
     show,
     tasks,
 )
@@ -51,6 +52,7 @@ app.add_typer(_hub, name="hub")
 app.command("report")(report.report)
 app.command("show")(show.show)
 app.command("repro")(repro.repro)
+app.command("resources")(resources.resources)
 app.command("leaderboard")(leaderboard.leaderboard)
 _tasks.command("list")(tasks.print_tasks)
 _tasks.command("show")(tasks.show_task)

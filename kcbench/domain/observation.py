@@ -90,3 +90,5 @@ class Launch:
     """``n_regs``, ``n_spills``, ``shared``, ``tmem_size``, ``num_warps``, ``num_stages``, ``cluster_dims`` where known."""
     error: str = ""
     """Why there is no metadata: the compiler's first line."""
+    ptx: str = ""
+    """Its PTX, where that allocates Tensor Memory."""

@@ -14,6 +14,7 @@ from kcbench.runtime.call import Limits
 from kcbench.runtime.forkserver import ServerDiedError
 from kcbench.runtime.line import BROKE, Failure, Line
 from kcbench.runtime.worker.frames import Frame, FrameError
+from kcbench.runtime.worker.targets import MOST_PTX
 
 STARTS = 3
 """Workers used: a compiler that crashes on one kernel is not asked about that kernel again, but about the others."""
@@ -72,11 +73,19 @@ class Compiler:
         kernel = decode.text(record["kernel"], 400)
         try:
             measured = record.get("measured")
+            known: dict[str, Any] = {}
             if isinstance(measured, dict) and measured.get("target") == target:
-                return Launch(kernel, target, decode.metadata_of({k: v for k, v in measured.items() if k != "target"}))
+                known = decode.metadata_of({k: v for k, v in measured.items() if k != "target"})
+            if known and not known.get("tmem_size"):
+                return Launch(kernel, target, known)
+            # How Tensor Memory is used is seen in the code alone.
             answer = self._ask({"op": "compile", "launch": record, "target": target}, load=True)
             if isinstance(answer, Frame) and decode.status_of(answer) == "ok":
-                return Launch(kernel, target, decode.metadata_of(answer.header.get("metadata")))
+                metadata = decode.metadata_of(answer.header.get("metadata"))
+                ptx = decode.text(answer.header.get("ptx"), MOST_PTX)
+                return Launch(kernel, target, {**metadata, **known}, ptx=ptx)
+            if known:
+                return Launch(kernel, target, known)
             return Launch(kernel, target, error=self._error(answer))
         except FrameError:
             self._end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 import torch
@@ -284,13 +285,24 @@ def test_a_kernel_need_not_be_steadier_than_the_eager_model(oracles) -> None:
         ({"shared": 300 << 10}, "shared"),
         ({"tmem_size": 544}, "tmem"),
         ({"tmem_size": 48}, "tmem"),
-        ({"tmem_size": 256, "tmem_leak": "no dealloc on one path"}, "tmem-leak"),
         ({"n_spills": 12800}, "spill-storm"),
     ],
 )
 def test_resources_over_the_limits_are_refused(judge, metadata, code) -> None:
     verdict = judge("RES-02", "level1/matmul", launches=(Launch("kernel", "sm_100", {"num_warps": 4, **metadata}),))
     assert [finding.code for finding in verdict.findings] == [code]
+
+
+@pytest.mark.parametrize(("name", "code"), [("leak_on_one_branch", "tmem-leak"), ("two_512", "tmem"), ("one_warp", "")])
+def test_the_way_through_the_ptx_is_followed(judge, name, code) -> None:
+    ptx = (Path(__file__).parents[1] / "resources" / "plans" / f"{name}.ptx").read_text()
+    launch = Launch("kernel", "sm_100", {"num_warps": 4, "tmem_size": 64}, ptx=ptx)
+    verdict = judge("RES-02", "level1/matmul", launches=(launch,))
+    assert [finding.code for finding in verdict.findings] == ([code] if code else [])
+    if code:
+        assert verdict.findings[0].evidence["line"] and "kernel for sm_100: " in verdict.findings[0].summary
+    # Elsewhere nothing is said of it: that code is not for other targets.
+    assert judge("RES-02", "level1/matmul", launches=(dataclasses.replace(launch, target="sm_90", metadata={}),)).findings == ()
 
 
 def test_resources_ask_for_one_fitting_target_unless_one_is_named(judge) -> None:

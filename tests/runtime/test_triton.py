@@ -97,6 +97,8 @@ def test_shared_memory_and_tensor_cores_of_a_matmul_are_seen(start: Start) -> No
     (hopper, blackwell) = session.compile(("sm_90", "sm_100"))
     assert not hopper.error and not blackwell.error
     assert hopper.metadata["shared"] > 0 and hopper.metadata["tmem_size"] == 0 and blackwell.metadata["tmem_size"] > 0
+    # The code travels only where it tells what becomes of Tensor Memory.
+    assert hopper.ptx == "" and "tcgen05.alloc" in blackwell.ptx
 
 
 @pytest.mark.parametrize(

@@ -189,10 +189,10 @@ class Worker:
 
     def _compile(self, request: Mapping[str, Any], frame: frames.Frame) -> tuple[dict[str, Any], list[frames.Named]]:
         try:
-            found = targets.compile_for(self._recorder.kernels, request["launch"], request["target"])
+            found, ptx = targets.compile_for(self._recorder.kernels, request["launch"], request["target"])
         except BaseException as error:
             raise CallError(error) from error
-        return {"status": "ok", "metadata": found}, []
+        return {"status": "ok", "metadata": found, "ptx": ptx}, []
 
     def _extensions(self, request: Mapping[str, Any], frame: frames.Frame) -> tuple[dict[str, Any], list[frames.Named]]:
         try:

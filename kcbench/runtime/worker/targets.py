@@ -11,12 +11,15 @@ from typing import Any
 
 from .launches import resources
 
+MOST_PTX = 3 << 20
+"""Characters of PTX that are handed on: it travels in a frame's header."""
+
 _USAGE = re.compile(r"Function (?P<name>\S+?):\s+(?P<usage>REG:.*)")
 _ARCH = re.compile(r"arch = (sm_\d+)")
 _FIELD = re.compile(r"(\w+):(\d+)")
 
 
-def compile_for(kernels: Sequence[Any], record: dict[str, Any], target: str) -> dict[str, Any]:
+def compile_for(kernels: Sequence[Any], record: dict[str, Any], target: str) -> tuple[dict[str, Any], str]:
     """Compile a recorded launch for a target such as ``sm_90`` without a GPU.
 
     Args:
@@ -25,7 +28,8 @@ def compile_for(kernels: Sequence[Any], record: dict[str, Any], target: str) -> 
         target: Compute capability.
 
     Returns:
-        ``n_regs``, ``n_spills`` (bytes a thread), ``shared``, ``tmem_size``, ``num_warps``, ... as far as known.
+        ``n_regs``, ``n_spills`` (bytes a thread), ``shared``, ``tmem_size``, ``num_warps``, ... as far as known; and the PTX of a
+        kernel that allocates Tensor Memory, empty of others.
 
     Raises:
         Exception: Whatever the compiler raises.
@@ -54,7 +58,9 @@ def compile_for(kernels: Sequence[Any], record: dict[str, Any], target: str) -> 
     source = ASTSource(fn=fn, signature=signature, constexprs=constants, attrs=hints)
     machine = GPUTarget("cuda", int(target.removeprefix("sm_")), 32)
     compiled = triton.compile(source, target=machine, options=dict(record["options"]))
-    return {**resources(compiled.metadata), **_first_usage(compiled.asm["cubin"])}
+    ptx = compiled.asm["ptx"]
+    allocates = "tcgen05.alloc" in ptx and ptx.isascii() and len(ptx) <= MOST_PTX
+    return {**resources(compiled.metadata), **_first_usage(compiled.asm["cubin"])}, ptx if allocates else ""
 
 
 def _find(kernels: Sequence[Any], name: str, line: int) -> Any:
