@@ -1,8 +1,9 @@
 """Are contracts fair? Scores what must be right: each task's own model, as it is, in float64 inside, and compiled.
 
-    python benchmarks/honesty.py [CHECKOUT] [--level 1] [--device cuda] [--jobs 8] [--variants eager,float64,compile]
+    python benchmarks/honesty.py [CHECKOUT [--on-tasks]] [--level 1] [--device cuda] [--jobs 8] [--variants eager,float64,compile]
 
-Without CHECKOUT these are the tasks of kcbench; with a KernelBench checkout its problems, whose contracts are inferred.
+Without CHECKOUT these are the tasks of kcbench; with a KernelBench checkout its problems, whose contracts are inferred, or, with
+``--on-tasks``, its models on the tasks that stand for them: KernelBench's own form of a problem must be clean there, too.
 Prints every refusal, then how many of each variant were clean. Exits with 1 if there is a refusal. With ``--json FILE``
 every result is added to a file, and what is in it already is counted and not scored again. ``--part 2/8`` takes every eighth
 task, beginning with the second: several processes make better use of many cores than one.
@@ -64,6 +65,8 @@ VARIANTS = {"eager": EAGER, "float64": FLOAT64, "compile": COMPILE}
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path, nargs="?")
+    parser.add_argument("--on-tasks", action="store_true", help="score the models of CHECKOUT on the tasks of kcbench")
+    parser.add_argument("--gates", default="", help="only these, for example EXC-01,EXC-02")
     parser.add_argument("--level", type=int, action="append", help="only this level; may be repeated")
     parser.add_argument("--only", default="", help="only tasks whose id contains this")
     parser.add_argument("--part", default="1/1", help="which part of the tasks, and of how many")
@@ -72,13 +75,16 @@ def main() -> int:
     parser.add_argument("--variants", default="eager,float64")
     parser.add_argument("--json", type=Path, help="add one line per result; those in it are not scored again")
     options = parser.parse_args()
+    if options.on_tasks and options.checkout is None:
+        parser.error("--on-tasks needs a checkout of KernelBench")
 
     def chosen(names: Iterable[str]) -> list[str]:
         levels = tuple(f"level{level}/" for level in options.level or range(1, 10))
         part, parts = map(int, options.part.split("/"))
         return [name for name in names if name.startswith(levels) and options.only in name][part - 1 :: parts]
 
-    if options.checkout is None:
+    codes: dict[str, str] = {}
+    if options.checkout is None or options.on_tasks:
         tasks = {name: load_task(name) for name in chosen(list_tasks())}
     else:
         problems = {problem.task_id: problem for problem in load_problems(options.checkout).values()}
@@ -86,8 +92,12 @@ def main() -> int:
         for name, reason in {**made.unusable, **made.failed}.items():
             print(f"no contract: {name}: {reason}")
         tasks = made.tasks
+    if options.on_tasks:
+        models = load_problems(options.checkout)
+        tasks = {name: task for name, task in tasks.items() if task.contract.kernelbench is not None}
+        codes = {name: models[task.contract.kernelbench].code for name, task in tasks.items() if task.contract.kernelbench}
     submissions = [
-        parse_submission(task.code + VARIANTS[variant], path=name, id=f"{name}:{variant}", task=name)
+        parse_submission(codes.get(name, task.code) + VARIANTS[variant], path=name, id=f"{name}:{variant}", task=name)
         for name, task in tasks.items()
         for variant in options.variants.split(",")
     ]
@@ -107,7 +117,8 @@ def main() -> int:
             log.write(json.dumps(result.to_json()) + "\n")
             log.flush()
 
-    settings = Options(seed="honesty", device=resolve_device(options.device), jobs=options.jobs, legacy=())
+    gates = tuple(name for name in options.gates.split(",") if name)
+    settings = Options(seed="honesty", device=resolve_device(options.device), jobs=options.jobs, legacy=(), gates=gates)
     run([item for item in submissions if item.id not in known], settings, tasks=tasks, on_event=on_event)
     for (variant, state), count in sorted(counts.items()):
         print(f"{variant:8} {state:10} {count}")
