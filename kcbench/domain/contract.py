@@ -135,6 +135,8 @@ class Gradient:
     """True: a missing gradient is a failure. False: a forward-only kernel is fine, a wrong gradient is not."""
     kinks: tuple[float, ...] = ()
     """Input values where the derivative jumps: draws keep a distance from them."""
+    noise_factor: float = 1.0
+    """What the noise of the eager model's gradient is multiplied by, on top of the contract's own factor."""
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,7 @@ class Contract:
                 parameters=tuple(gradient.get("parameters", ())),
                 required=gradient.get("required", False),
                 kinks=tuple(gradient.get("kinks", ())),
+                noise_factor=gradient.get("noise_factor", 1.0),
             ),
             memory_factor=data.get("memory_factor", 4.0),
             noise_factor=data.get("noise_factor", 1.0),

@@ -289,13 +289,14 @@ class TaskOracle:
                 )
             return tuple(torch.zeros_like(leaves[n]) if g is None else g for n, g in grads.items())
 
-        return self._noise(run, probe, f"{self.seed}/{probe.id}/gradient")
+        gradient = self.task.contract.gradient
+        return self._noise(run, probe, f"{self.seed}/{probe.id}/gradient", 1.0 if gradient is None else gradient.noise_factor)
 
-    def _noise(self, run: Callable[[], tuple[Tensor, ...]], probe: Probe, seed: str) -> Estimate:
+    def _noise(self, run: Callable[[], tuple[Tensor, ...]], probe: Probe, seed: str, factor: float = 1.0) -> Estimate:
         contract = self.task.contract
         regime = contract.precision if probe.dtype == "float32" else "ieee"
         found = estimate(run, regime=regime, store=probe.dtype, seed=seed)
-        return dataclasses.replace(found, sigma=tuple(contract.noise_factor * sigma for sigma in found.sigma))
+        return dataclasses.replace(found, sigma=tuple(factor * contract.noise_factor * sigma for sigma in found.sigma))
 
 
 def _layouts(probe: Probe) -> str:

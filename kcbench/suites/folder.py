@@ -23,6 +23,7 @@ LARGEST = 1 << 20
 """Largest file that is read, in bytes."""
 
 _LEVEL = re.compile(r"level\d+/")
+_SUBMISSION = re.compile(r"^\s*(?:class Model|# kcbench:)", re.MULTILINE)
 
 
 def discover(
@@ -33,7 +34,8 @@ def discover(
     What cannot be scored is among them, with its ``problem`` set.
 
     Args:
-        paths: Files and folders. Folders are searched for ``.py`` files; what starts with a dot or two underscores is skipped.
+        paths: Files and folders. Folders are searched for ``.py`` files; what starts with a dot or two underscores is skipped,
+            and so are modules of a Python package that neither define a class to score nor have a header.
         task: Task of all submissions, whatever they say themselves.
         known: Ids of the tasks that there are; by default those that came with kcbench.
         published: Read the files as the harnesses of published collections do; see :func:`kcbench.suites.source.parse`.
@@ -115,7 +117,7 @@ def unknown_task(task: str, known: Collection[str]) -> str:
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
     """Candidate files with their ids: the path below the folder given, without ``.py``."""
     if path.is_dir():
-        found = (file for file in walk(path) if file.suffix == ".py")
+        found = (file for file in walk(path) if file.suffix == ".py" and not _is_module(file))
         files = sorted(found, key=lambda file: file.relative_to(path).as_posix())
         if not files:
             raise KcbenchError("no .py file in this folder", where=str(path))
@@ -128,6 +130,14 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
         raise KcbenchError("expected a Python file (.py)", where=str(path))
     else:
         yield path, path.stem
+
+
+def _is_module(file: Path) -> bool:
+    """Whether a file belongs to a package that submissions import, and is none itself."""
+    if not (file.parent / "__init__.py").is_file():
+        return False
+    source, problem = source_text(file)
+    return not problem and _SUBMISSION.search(source) is None
 
 
 def walk(folder: Path) -> Iterator[Path]:
