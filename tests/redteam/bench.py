@@ -84,7 +84,7 @@ for name in ("gelu", "logsumexp", "cumsum"):
     SIZES[f"level1/{name}"] = SIZES["level1/relu"]
 SIZES["level1/softmax"] = [*SIZES["level1/relu"], {"batch_size": 1, "dim": 16384}]  # the benchmarked width
 
-AT_LEAST = {"level1/conv2d", "level1/cumsum", "level4/gated_delta_rule"}
+AT_LEAST = {"level1/conv2d", "level1/cross_entropy", "level1/cumsum", "level4/gated_delta_rule"}
 FIXED_INPUTS = {"level4/gated_delta_rule": {1, 3, 4}}
 """Positions of inputs that only mean something as ``get_inputs`` draws them: unit keys, decays, rates."""
 LINEAR = {"level1/matmul", "level1/batched_matmul", "level1/sum_axis", "level1/cumsum", "level1/conv2d"}
@@ -239,7 +239,9 @@ class Bench:
         yield self.main
         for i in self.floats():
             x = self.main.inputs[i]
-            cells = [tuple(0 for _ in x.shape), tuple(size // 2 for size in x.shape), tuple(size - 1 for size in x.shape)]
+            # The first gate has a state of zeros to act on, which need not be multiplied.
+            first = (0, 1, 0) if (self.task, i) == ("level4/gated_delta_rule", 3) else tuple(0 for _ in x.shape)
+            cells = [first, tuple(size // 2 for size in x.shape), tuple(size - 1 for size in x.shape)]
             for value in (float("nan"), float("inf"), float("-inf"), torch.finfo(x.dtype).max):
                 for cell in cells if value != torch.finfo(x.dtype).max else cells[-1:]:
                     y = x.clone()
