@@ -41,6 +41,15 @@ def test_folder(tmp_path: Path) -> None:
     assert found[0].path == str(tmp_path / "level1/relu/a.py")
 
 
+def test_modules_of_a_package_are_no_submissions(tmp_path: Path) -> None:
+    write(tmp_path, "pack/__init__.py", "pack/helpers.py", text="LIMIT = 3\n")
+    write(tmp_path, "pack/level1/relu/a.py", "pack/b.py")
+    write(tmp_path, "pack/c.py", text="# kcbench: task=level1/softmax\n")
+    write(tmp_path, "loose/helpers.py", text="LIMIT = 3\n")
+    found = discover([tmp_path], known=KNOWN)
+    assert [item.id for item in found] == ["loose/helpers", "pack/b", "pack/c", "pack/level1/relu/a"]
+
+
 def test_file(tmp_path: Path) -> None:
     write(tmp_path, "kernel.py")
     (item,) = discover([tmp_path / "kernel.py"], known=KNOWN, task="level1/relu")

@@ -1,0 +1,1 @@
+"""Kernels written by hand in CUDA C++, with what checks them."""
