@@ -55,7 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Fail where several processes would each make what the tests of a group share: CI would take hours."""
-    if "PYTEST_XDIST_WORKER" in os.environ and session.config.getvalue("loadgroup"):
+    # Not by the environment, which processes that a test starts inherit.
+    if hasattr(session.config, "workerinput") and session.config.getoption("loadgroup", default=False):
         apart = [item.nodeid for item in session.items if item.get_closest_marker("xdist_group") and "@" not in item.nodeid]
         if apart:
             raise pytest.UsageError(f"this pytest-xdist does not keep groups of tests together: {apart[0]}")
