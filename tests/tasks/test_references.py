@@ -17,7 +17,7 @@ from kcbench.numerics.formats import classes
 from kcbench.oracle.eager import as_tuple
 from kcbench.oracle.twin import widened
 from kcbench.tasks import data_root, load_task
-from tests.chosen import ALL, CORE
+from tests.chosen import ALL, CORE, with_the_deep_as_studies
 from tests.tasks.conftest import joined, reference
 from tests.tasks.sizes import least_sizes, planned_sizes
 
@@ -167,6 +167,7 @@ def away(task_id: str) -> dict[str, Any]:
     return {name: {"kind": "away", "kinks": list(gradient.kinks)} for name in gradient.inputs if gradient.kinks}
 
 
+@pytest.mark.parametrize("task_id", with_the_deep_as_studies())
 def test_its_gradient_is_that_of_finite_differences(task_id: str, draw: Callable[..., Any]) -> None:
     contract = load_task(task_id).contract
     if contract.gradient is None:
@@ -177,6 +178,7 @@ def test_its_gradient_is_that_of_finite_differences(task_id: str, draw: Callable
     assert torch.autograd.gradcheck(function, leaves, fast_mode=task_id not in CORE)
 
 
+@pytest.mark.parametrize("task_id", with_the_deep_as_studies())
 def test_its_gradient_is_that_of_the_model(task_id: str, draw: Callable[..., Any]) -> None:
     contract = load_task(task_id).contract
     if contract.gradient is None:
