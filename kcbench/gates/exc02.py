@@ -7,7 +7,7 @@ classed as ``preserve`` or ``flush``; the classes must agree with one another an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,13 +34,18 @@ from kcbench.gates.compare import (
 )
 from kcbench.numerics.formats import classes, format_of, round_to
 
-SMALL = 2.0**-30
-"""Largest value of a control in dtypes with eight exponent bits: far from subnormal, and nothing beside 1 in float32."""
+SMALL = {"float32": 2.0**-30, "bfloat16": 2.0**-30, "float16": 2.0**-10}
+"""Largest values of the first control: far from subnormal, and nothing beside 1 in float32 (float16 ends before)."""
+LARGER = {"float32": 2.0**-14, "bfloat16": 2.0**-22, "float16": 2.0**-8}
+"""Largest values of the second: of most, beside 1, a few digits are left. In bfloat16 they span one power of two only."""
+FEW_DIGITS = 4
+"""Relative errors from so many unit roundoffs on show that digits are missing."""
 
 
 def plan(ctx: PlanContext) -> list[Probe]:
-    """Per varied input: subnormal values, values that cross the border between normal and subnormal, and a control for each."""
-    return [probe for question in _questions(ctx) for probe in (question.probe, question.control)]
+    """Per varied input: subnormal values, values that cross the border between normal and subnormal, and controls for each."""
+    found = [probe for question in _questions(ctx) for probe in (question.probe, question.control, question.larger)]
+    return list({probe.id: probe for probe in found}.values())
 
 
 @dataclass(frozen=True)
@@ -49,13 +54,16 @@ class _Question:
 
     Attributes:
         probe: They themselves.
-        control: The same values times a power of two that makes them small normal numbers. An element that loses those as well,
-            in ``exp(x) - 1`` for example, flushes nothing: it has too few digits, which is what CMP-01 judges.
+        control: The same values times a power of two that makes them small normal numbers. An element that loses those as well
+            may flush nothing, but have too few digits, as ``exp(x) - 1`` has beside 1.
+        larger: Subnormal values times a larger one, at which few digits are left of such a result, but not none. A kernel that
+            is exact there has a border below which it flushes, wherever it lies.
         nothing: Zeros in their place.
     """
 
     probe: Probe
     control: Probe
+    larger: Probe
     nothing: Probe
 
 
@@ -67,10 +75,14 @@ def _questions(ctx: PlanContext) -> Iterator[_Question]:
         def probe(label: str, recipe: dict[str, Any], stream: str) -> Probe:
             return ctx.probe(label, dtype=dtype, inputs={name: recipe}, parameters=quiet, stream=f"exc02/{stream}")
 
-        control = {**recipe, "gain": recipe.get("gain", 1.0) * _enlarging(dtype)}
+        control = {**recipe, "gain": recipe.get("gain", 1.0) * _enlarging(dtype, SMALL)}
+        larger = {"kind": "subnormal", "gain": _enlarging(dtype, LARGER)}
         nothing = {"kind": "constant", "value": 0.0}
         return _Question(
-            probe(label, recipe, label), probe(f"{label}, enlarged", control, label), probe(f"{label}, zeros", nothing, label)
+            probe(label, recipe, label),
+            probe(f"{label}, enlarged", control, label),
+            probe(f"subnormal {name}, {dtype}, enlarged further", larger, f"larger {name}, {dtype}"),
+            probe(f"{label}, zeros", nothing, label),
         )
 
     for name in real_inputs(ctx.contract):
@@ -80,10 +92,9 @@ def _questions(ctx: PlanContext) -> Iterator[_Question]:
         yield question(f"{name} at the border, {ctx.dtype}", name, border, ctx.dtype)
 
 
-def _enlarging(dtype: str) -> float:
-    """The power of two that takes subnormal numbers to small normal ones; 16 in float16, whose range ends soon."""
-    facts = format_of(dtype)
-    return 16.0 if facts.smallest_normal > SMALL else SMALL / facts.smallest_normal
+def _enlarging(dtype: str, largest: Mapping[str, float]) -> float:
+    """The power of two that takes the subnormal numbers of a dtype to normal ones."""
+    return largest[dtype] / format_of(dtype).smallest_normal
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:
@@ -144,14 +155,23 @@ def _check(ctx: JudgeContext, question: _Question) -> tuple[Check, str]:
 
 
 def _lost(ctx: JudgeContext, question: _Question, output: int) -> Tensor:
-    """Which elements of an output lose small normal numbers: they lie nearer to the result without them."""
-    keep, nothing = ctx.oracle.truth(question.control)[output], ctx.oracle.truth(question.nothing)[output]
-    seen = ctx.seen(question.control)
+    """Which elements of an output lose small normal numbers, for want of digits: none where the kernel has those digits."""
+    nothing = ctx.oracle.truth(question.nothing)[output]
+    small, larger = _seen(ctx, question.control, output), _seen(ctx, question.larger, output)
+    if small is None or larger is None:
+        return torch.zeros(nothing.shape, dtype=torch.bool)
+    (mine, keep), (other, kept) = small, larger
+    lost = (mine - nothing).abs() < (mine - keep).abs()
+    gone = (other - nothing).abs() < (other - kept).abs()
+    coarse = (other - kept).abs() > FEW_DIGITS * format_of(question.probe.dtype).u * (kept - nothing).abs()
+    return lost if bool((coarse & ~gone).any()) else torch.zeros_like(lost)
+
+
+def _seen(ctx: JudgeContext, probe: Probe, output: int) -> tuple[Tensor, Tensor] | None:
+    """What the submission made of a control, and what is right; None without an answer that can be compared."""
+    truth, seen = ctx.oracle.truth(probe), ctx.seen(probe)
     got = outputs_of(seen) if seen.ok else ()
-    if mismatch(got, ctx.oracle.truth(question.control)):
-        return torch.zeros(keep.shape, dtype=torch.bool)
-    mine = got[output].to(torch.float64)
-    return (mine - nothing).abs() < (mine - keep).abs()
+    return None if mismatch(got, truth) else (got[output].to(torch.float64), truth[output])
 
 
 def flushed_inputs(probe: Probe) -> Probe:

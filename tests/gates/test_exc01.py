@@ -68,6 +68,12 @@ def test_other_factors_of_zero_are_owed(task: Task, forward: str) -> None:
     assert found.status == FAIL and "EXC-01.absorbed" in found.codes
 
 
+def test_a_nan_of_the_inputs_is_no_infinity_even_where_more_is_allowed() -> None:
+    loss = made("return torch.nn.functional.softplus(x).sum(1)", nonfinite="at_least")
+    hidden = verdict(loss, "y = torch.logaddexp(x, 0 * x).sum(1); return torch.where(y.isnan(), torch.inf, y)", "x")
+    assert hidden.codes == ("EXC-01.absorbed",)
+
+
 def test_what_follows_from_an_element() -> None:
     def masks(task: Task, name: str, cell: list[int]) -> torch.Tensor:
         oracle = TaskOracle(task, seed="exc01")
