@@ -23,12 +23,12 @@ _ELSEWHERE = 16
 """At how many elements it is tried whether an input matters at all."""
 
 
-def dependent(ctx: JudgeContext, probe: Probe, name: str, cells: Sequence[Sequence[int]]) -> tuple[Tensor, ...]:
-    """Which elements of the results follow from some elements of an input.
+def dependent(ctx: JudgeContext, probe: Probe, name: str, cell: Sequence[int], output: int, asked: Tensor) -> Tensor:
+    """Which elements of an output follow from an element of an input.
 
-    In float64, the elements are replaced by values beyond both ends of the input's range, with ordinary values everywhere else.
-    An element of a result that stays as it is, to the bit and in several draws, does not follow from them. If nothing follows
-    from an input anywhere, such as an operand times zero, everything is said to: the formula is all that there is to go by.
+    In float64, the element is replaced by values beyond both ends of the input's range, with ordinary values elsewhere. What
+    stays as it is, to the bit and in several draws, does not follow from it. If nothing follows from an input anywhere, such as
+    an operand times zero, everything is said to: the formula is all that there is to go by.
 
     What a mask or an index leaves out is left out on purpose: those inputs are the probe's own in every draw.
 
@@ -36,20 +36,22 @@ def dependent(ctx: JudgeContext, probe: Probe, name: str, cells: Sequence[Sequen
         ctx: What the gate knows.
         probe: Sizes and dtype are taken from it.
         name: The input.
-        cells: Positions in it.
+        cell: Position in it.
+        output: Which output.
+        asked: Which of its elements are asked about: once all of them are known to follow, no further draw is made.
 
     Returns:
-        By output a mask of its shape.
+        A mask of the output's shape; what it says of elements that are not asked about may be too little.
     """
     chooses = any(item.kind in ("index", "given") for item in ctx.contract.inputs)
     draws = [(probe.stream, sign) for sign in SIGNS] if chooses else [(stream, 1.0) for stream in STREAMS]
-    moved: list[Tensor] = []
+    follows, matters = torch.zeros_like(asked), False
     for stream, sign in draws:
-        found = _moved(ctx, probe, name, cells, stream, sign)
-        moved = [before | now for before, now in zip(moved, found, strict=True)] if moved else found
-    if not any(bool(mask.any()) for mask in moved) and not _matters(ctx, probe, name):
-        return tuple(torch.ones_like(mask) for mask in moved)
-    return tuple(moved)
+        moved = _moved(ctx, probe, name, [cell], stream, sign)
+        follows, matters = follows | moved[output], matters or any(bool(mask.any()) for mask in moved)
+        if not bool((asked & ~follows).any()):
+            return follows
+    return follows if matters or _matters(ctx, probe, name) else torch.ones_like(asked)
 
 
 def _matters(ctx: JudgeContext, probe: Probe, name: str) -> bool:

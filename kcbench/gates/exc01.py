@@ -150,7 +150,7 @@ def _check(ctx: JudgeContext, probe: Probe) -> tuple[Check, str]:
                 continue
             wrong &= agreed
             if code == "absorbed" and _poisoned(probe) and bool(wrong.any()):
-                wrong &= _owed(ctx, probe, output, torch.isfinite(mine))
+                wrong = _owed(ctx, probe, output, wrong, torch.isfinite(mine))
             if bool(wrong.any()):
                 flat = int(wrong.flatten().to(torch.int8).argmax())
                 facts = element(mine, round_to(want, dtype), flat, output=output, kind="class", dtype=dtype)
@@ -168,14 +168,14 @@ def _poisoned(probe: Probe) -> dict[str, Recipe]:
     return {name: recipe for name, recipe in probe.inputs.items() if recipe.get("kind") == "poison"}
 
 
-def _owed(ctx: JudgeContext, probe: Probe, output: int, finite: Tensor) -> Tensor:
-    """Which elements of an output owe the oracle's class: finite ones if they follow from any poison, others from every one.
+def _owed(ctx: JudgeContext, probe: Probe, output: int, wrong: Tensor, finite: Tensor) -> Tensor:
+    """Those of the wrong elements that owe the oracle's class: finite ones if they follow from any poison, others from every one.
 
     Of two infinities the one that an element follows from must not be lost; what both make together it owes only to both.
     """
     poisons = [(name, cell) for name, recipe in _poisoned(probe).items() for cell in recipe["at"]]
-    follows = torch.stack([dependent(ctx, probe, name, [cell])[output] for name, cell in poisons])
-    return torch.where(finite, follows.any(dim=0), follows.all(dim=0))
+    follows = torch.stack([dependent(ctx, probe, name, cell, output, wrong) for name, cell in poisons])
+    return wrong & torch.where(finite, follows.any(dim=0), follows.all(dim=0))
 
 
 def _signs_are_sure(ctx: JudgeContext, probe: Probe) -> bool:

@@ -35,7 +35,7 @@ def discover(
 
     Args:
         paths: Files and folders. Folders are searched for ``.py`` files; what starts with a dot or two underscores is skipped,
-            and so are modules of a Python package that neither define a class to score nor have a header.
+            and so are modules of a Python package that neither define a class to score nor have a header or a task by place.
         task: Task of all submissions, whatever they say themselves.
         known: Ids of the tasks that there are; by default those that came with kcbench.
         published: Read the files as the harnesses of published collections do; see :func:`kcbench.suites.source.parse`.
@@ -52,7 +52,11 @@ def discover(
     found: dict[Path, tuple[Path, str]] = {}
     for path in paths:
         for file, name in _files(path):
-            found.setdefault(file.resolve(), (file, name))
+            # A sample without a class is a submission that fails, and must not vanish from what is counted.
+            if path.is_file() or task is not None or _task_of_place(file, known) in known or not _is_module(file):
+                found.setdefault(file.resolve(), (file, name))
+    if not found and paths:
+        raise KcbenchError("no submission in this folder", where=", ".join(map(str, paths)), fix="a submission defines ModelNew")
     return [
         read(file, identifier=name, known=known, task=task, published=published) for file, name in _distinct(list(found.values()))
     ]
@@ -117,7 +121,7 @@ def unknown_task(task: str, known: Collection[str]) -> str:
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
     """Candidate files with their ids: the path below the folder given, without ``.py``."""
     if path.is_dir():
-        found = (file for file in walk(path) if file.suffix == ".py" and not _is_module(file))
+        found = (file for file in walk(path) if file.suffix == ".py")
         files = sorted(found, key=lambda file: file.relative_to(path).as_posix())
         if not files:
             raise KcbenchError("no .py file in this folder", where=str(path))

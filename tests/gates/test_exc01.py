@@ -78,8 +78,9 @@ def test_what_follows_from_an_element() -> None:
     def masks(task: Task, name: str, cell: list[int]) -> torch.Tensor:
         oracle = TaskOracle(task, seed="exc01")
         plan = PlanContext(task.contract)
-        [mask] = dependent(JudgeContext(plan, {}, oracle), plan.probe("any"), name, [cell])
-        return mask
+        probe = plan.probe("any")
+        asked = torch.ones(oracle.truth(probe)[0].shape, dtype=torch.bool)
+        return dependent(JudgeContext(plan, {}, oracle), probe, name, cell, 0, asked)
 
     assert masks(MASKED, "x", [1, 0]).any(dim=1).tolist() == [False, True, True]
     assert masks(GATED, "y", [2, 3]).nonzero().tolist() == [[2, 3]]

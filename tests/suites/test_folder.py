@@ -41,13 +41,21 @@ def test_folder(tmp_path: Path) -> None:
     assert found[0].path == str(tmp_path / "level1/relu/a.py")
 
 
+def write_package(folder: Path) -> Path:
+    write(folder, "modules/__init__.py", "modules/helpers.py", text="LIMIT = 3\n")
+    return folder / "modules"
+
+
 def test_modules_of_a_package_are_no_submissions(tmp_path: Path) -> None:
     write(tmp_path, "pack/__init__.py", "pack/helpers.py", text="LIMIT = 3\n")
     write(tmp_path, "pack/level1/relu/a.py", "pack/b.py")
     write(tmp_path, "pack/c.py", text="# kcbench: task=level1/softmax\n")
-    write(tmp_path, "loose/helpers.py", text="LIMIT = 3\n")
+    write(tmp_path, "loose/helpers.py", "pack/level1/relu/__init__.py", "pack/level1/relu/no_class.py", text="LIMIT = 3\n")
     found = discover([tmp_path], known=KNOWN)
-    assert [item.id for item in found] == ["loose/helpers", "pack/b", "pack/c", "pack/level1/relu/a"]
+    with pytest.raises(KcbenchError, match="no submission in this folder"):
+        discover([write_package(tmp_path)], known=KNOWN)
+    samples = ["pack/level1/relu/a", "pack/level1/relu/no_class"]
+    assert [item.id for item in found] == ["loose/helpers", "pack/b", "pack/c", *samples]
 
 
 def test_file(tmp_path: Path) -> None:
