@@ -81,13 +81,16 @@ def _close(ctx: PlanContext, gradient: Gradient) -> list[Probe]:
 
 
 def _coarse(ctx: PlanContext, gradient: Gradient) -> list[Probe]:
-    """Each axis at its least, and at the largest size that a kernel may be tuned for.
+    """Each axis at its least, and at the largest size that a kernel may be tuned for; whole tiles that are large.
 
     A backward pass that takes a path of its own there, or leaves out what lies beyond a block, is wrong by as much as the
     gradient itself. To derive a bound costs ten times as much as to see that. Where nothing is seen nothing was proven: such a
     look counts as no check.
     """
     sizes = [{name: size} for name, size in least_sizes(ctx.contract).items() if size != ctx.contract.axes[name].gate]
+    whole = whole_tiles(ctx)
+    if whole and elements(ctx, whole) > GRADIENT_BUDGET:
+        sizes.append(whole)
     if not ctx.interpreted:
         sizes += [pair[-1] for name in varying_axes(ctx.contract) if (pair := tuned(ctx, name))]
     named = ((", ".join(f"{name}={size}" for name, size in item.items()), item) for item in sizes)

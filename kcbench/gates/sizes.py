@@ -12,8 +12,8 @@ BUDGET = 1 << 17
 """Most elements that an input may have when an axis is stretched."""
 INTERPRETED_BUDGET = 1 << 15
 """The same for Triton's interpreter, where an element costs a hundred times as much."""
-TILES = (128, 64, 32, 16)
-"""Tiles that all axes may fill at once."""
+TILES = (128, 64, 32, 16, 8)
+"""Tiles that all axes may fill at once; the last one is for the six axes of a convolution over volumes."""
 INTERPRETED_TILES = 1 << 14
 """Most elements there when all axes are whole tiles: of three axes, one may be a program of its own for each element."""
 

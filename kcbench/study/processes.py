@@ -165,6 +165,8 @@ def _ready_to_start(device: str) -> Iterator[None]:
     wanted = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
     if device == "cpu":
         wanted["TRITON_INTERPRET"] = "1"
+        # Where torch sees a GPU, the first backward pass starts a thread for it, and no fork can differentiate anything after.
+        wanted["CUDA_VISIBLE_DEVICES"] = ""
     before = {name: os.environ.get(name) for name in wanted}
     # Its start takes the mask of signals back.
     resource_tracker.ensure_running()

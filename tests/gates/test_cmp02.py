@@ -58,3 +58,32 @@ def test_the_factor_of_the_gradient_is_for_the_gradient_alone() -> None:
     (plain,), (wide,) = (oracle.gradient_estimate(probe).sigma for oracle in oracles)
     assert torch.equal(8 * plain, wide) and bool((plain > 0).any())
     assert torch.equal(*(oracle.estimate(probe).sigma[0] for oracle in oracles))
+
+
+ALIGNED = """
+import torch
+
+class _Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.factor * grad, None
+
+class ModelNew(_Model):
+    def forward(self, x):
+        aligned = all(size % 8 == 0 for size in x.shape)
+        return super().forward(_Scale.apply(x, 0.5 if aligned else 1.0))
+"""
+
+
+@pytest.mark.parametrize("name", ["level1/063_conv2d_square", "level1/054_conv3d"])
+def test_a_gradient_that_is_wrong_at_aligned_sizes_alone_is_seen(name: str) -> None:
+    """Four axes that are 16 at once are more than the gate's bound is derived for, and six more than CMP-03 affords."""
+    task = load_task(name)
+    source = task.code.replace("class Model(", "class _Model(") + ALIGNED
+    [found] = score_here(source, task, TaskOracle(task, seed="a"), gates=("CMP-02",))
+    assert found.status == FAIL and [finding.code for finding in found.findings] == ["vjp"]

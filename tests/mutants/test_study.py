@@ -15,6 +15,7 @@ from kcbench.mutants import shared_out  # noqa: E402
 from kcbench.mutants.planted import Planted, plant  # noqa: E402
 from kcbench.mutants.record import Record  # noqa: E402
 from kcbench.mutants.study import run_study  # noqa: E402
+from kcbench.study.processes import in_processes  # noqa: E402
 
 SEED = "study"
 
@@ -71,3 +72,30 @@ def test_a_process_that_ends_is_told(some: list[Planted]) -> None:
 
 def test_nothing_to_do() -> None:
     assert list(run_study([], seed=SEED)) == []
+
+
+class _Environment:
+    """Tells, in place of a record, what the environment of its process is."""
+
+    def __enter__(self) -> _Environment:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    def examine(self, _job: Planted) -> _Environment:
+        return self
+
+    def to_json(self) -> dict[str, str]:
+        return dict(os.environ)
+
+
+def _begin(_place: object) -> _Environment:
+    return _Environment()
+
+
+def test_processes_that_fork_see_no_gpu(some: list[Planted], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch starts a thread for each GPU with the first backward pass, and refuses every other one in forks after that."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    [seen] = in_processes(some[:1], _begin, lambda found, _job: found, device="cpu")  # type: ignore[arg-type, type-var]
+    assert seen["CUDA_VISIBLE_DEVICES"] == "" and os.environ["CUDA_VISIBLE_DEVICES"] == "0"
