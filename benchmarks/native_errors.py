@@ -9,11 +9,12 @@ repeats both passes N times and counts the runs whose bits differ from the first
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from functools import partial
 
 import torch
 
 from native_kernels.gdn.cases import MEAN_GATE, Case, by_kernels, error, make_case, truth
+from native_kernels.gdn.device import Device
 from native_kernels.gdn.functional import backend_for
 from native_kernels.gdn.members import MEMBERS
 
@@ -21,7 +22,7 @@ NAMES = {"out": "o", "last": "S", "q": "dq", "k": "dk", "v": "dv", "g": "dg", "b
 
 
 def on(case: Case, device: str) -> Case:
-    return replace(case, **{name: x.to(device) for name, x in case.tensors.items()})
+    return case.with_tensors(**{name: x.to(device) for name, x in case.tensors.items()})
 
 
 def main() -> None:
@@ -32,6 +33,7 @@ def main() -> None:
     parser.add_argument("--keys", nargs="+", type=int, default=[64, 128], help="key and value dimension")
     parser.add_argument("--dtype", default="bfloat16", choices=["bfloat16", "float16", "float32"])
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--backend", default="", choices=["sm100", "sm90", "software"], help="on a GPU: not the card's own")
     parser.add_argument("--bit-equal", type=int, default=0, metavar="N")
     options = parser.parse_args()
     print(f"{'member':9} {'regime':11} {'T':>5} {'D':>4} " + " ".join(f"{name:>6}" for name in NAMES.values()))
@@ -44,14 +46,17 @@ def main() -> None:
                 for tokens in options.tokens:
                     case = make_case(member, tokens, dim, dim, group=2, regime=regime, dtype=getattr(torch, options.dtype))
                     here = on(case, options.device)
-                    found, wanted = by_kernels(here, backend_for(here.q)), truth(case)
+                    backend = backend_for(here.q)
+                    if options.backend:
+                        backend = partial(Device, device=here.q.device, backend=options.backend)
+                    found, wanted = by_kernels(here, backend), truth(case)
                     errors = {name: error(found[name].cpu(), x) for name, x in wanted.items()}
                     worst[regime] = max(worst.get(regime, 0.0), *errors.values())
                     cells = " ".join(f"{1e4 * errors[name]:6.2f}" if name in errors else " " * 6 for name in NAMES)
                     print(f"{member.name:9} {regime:11} {tokens:5} {dim:4} {cells}", flush=True)
                     different = 0
                     for _ in range(options.bit_equal):
-                        again = by_kernels(here, backend_for(here.q))
+                        again = by_kernels(here, backend)
                         different += any(not torch.equal(again[name], x) for name, x in found.items())
                     if options.bit_equal:
                         print(f"{'':9} {different} of {options.bit_equal} further runs differ in a bit", flush=True)
