@@ -55,6 +55,8 @@ class Probe:
     world: World = field(default_factory=World)
     gradient: bool = False
     """Whether a VJP with a random cotangent is taken."""
+    cotangent: Recipe = field(default_factory=lambda: {"kind": "normal"})
+    """A recipe for the cotangents."""
 
     @cached_property
     def id(self) -> str:
@@ -89,6 +91,7 @@ class Probe:
                 "occurrence": world.occurrence,
             },
             "gradient": self.gradient,
+            "cotangent": dict(self.cotangent),
         }
 
 

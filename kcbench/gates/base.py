@@ -104,8 +104,9 @@ class PlanContext:
         stream: str = "main",
         world: World | None = None,
         gradient: bool = False,
+        cotangent: Recipe | None = None,
     ) -> Probe:
-        """A probe at gate sizes with ordinary inputs and redrawn parameters, except for what is given."""
+        """A probe at gate sizes with ordinary inputs, redrawn parameters and normal cotangents, except for what is given."""
         return Probe(
             label=label,
             axes=self.contract.sizes(**(axes or {})),
@@ -115,6 +116,7 @@ class PlanContext:
             stream=stream,
             world=world or World(),
             gradient=gradient,
+            cotangent=cotangent or {"kind": "normal"},
         )
 
 

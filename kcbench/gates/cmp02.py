@@ -47,6 +47,8 @@ Python's "unsupported operand type(s)" and "not supported between instances"."""
 COARSE = 2.0**-8
 """Error of a gradient, over its own largest element, below which no closer look is taken at the sizes of :func:`_coarse`."""
 PAST_A_TILE = 129
+STEEP = 1024.0
+"""Scale of one probe's cotangents: a gradient follows it exactly, unless it is cut off. Too much for float16's range."""
 TRANSFORM_NORM = 2.0
 """Largest magnitude of what a gradient adds up, over its own largest element; a transform errs by a share of the former."""
 GRADIENT_BUDGET = 1 << 15
@@ -68,7 +70,7 @@ def plan(ctx: PlanContext) -> list[Probe]:
 
 def _close(ctx: PlanContext, gradient: Gradient) -> list[Probe]:
     """Those that the derived bound is asked about."""
-    probes = [_probe(ctx, gradient, "gradient", {}), _probe(ctx, gradient, "gradient x3", {}, gain=3.0)]
+    probes = [_probe(ctx, gradient, "gradient", {}), _probe(ctx, gradient, "gradient x3", {}, gain=3.0, steep=True)]
     sizes = {"all axes at their least": least_sizes(ctx.contract), "whole tiles": whole_tiles(ctx)}
     for name, axis in varying_axes(ctx.contract).items():
         for size in class_sizes(axis, (PAST_A_TILE,))[-1:]:
@@ -97,14 +99,17 @@ def _coarse(ctx: PlanContext, gradient: Gradient) -> list[Probe]:
     return [_probe(ctx, gradient, f"gradient at {label}", item) for label, item in named]
 
 
-def _probe(ctx: PlanContext, gradient: Gradient, label: str, sizes: Mapping[str, int], gain: float = 1.0) -> Probe:
+def _probe(
+    ctx: PlanContext, gradient: Gradient, label: str, sizes: Mapping[str, int], *, gain: float = 1.0, steep: bool = False
+) -> Probe:
     inputs: dict[str, dict[str, Any]] = {}
     for name in gradient.inputs:
         item = ctx.contract.input(name)
         if item.domain == "real":
             inputs[name] = {"kind": "away", "kinks": list(gradient.kinks)} if gradient.kinks else {"kind": "normal"}
             inputs[name]["gain"] = min(gain, item.max_scale)
-    return ctx.probe(label, axes=sizes, inputs=inputs, stream=f"cmp02/{label}", gradient=True)
+    cotangent = {"kind": "normal", "gain": STEEP} if steep and ctx.dtype != "float16" else None
+    return ctx.probe(label, axes=sizes, inputs=inputs, stream=f"cmp02/{label}", gradient=True, cotangent=cotangent)
 
 
 def judge(ctx: JudgeContext, probes: Sequence[Probe]) -> Verdict:

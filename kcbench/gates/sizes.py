@@ -14,6 +14,8 @@ INTERPRETED_BUDGET = 1 << 15
 """The same for Triton's interpreter, where an element costs a hundred times as much."""
 TILES = (128, 64, 32, 16, 8)
 """Tiles that all axes may fill at once; the last one is for the six axes of a convolution over volumes."""
+ENOUGH = 8
+"""Elements at each place of a long axis with which a fault at one place shows: with one, what was left out may have been zero."""
 INTERPRETED_TILES = 1 << 14
 """Most elements there when all axes are whole tiles: of three axes, one may be a program of its own for each element."""
 
@@ -95,7 +97,7 @@ def stretched(ctx: PlanContext, name: str, size: int) -> dict[str, int]:
 def tuned(ctx: PlanContext, name: str) -> list[dict[str, int]]:
     """The largest size of an axis that a kernel may be tuned for and that is affordable, and the next one above it.
 
-    The other axes are at their least.
+    The other axes are small.
     """
     axis, least = varying_axes(ctx.contract)[name], least_sizes(ctx.contract)
     reduced = ctx.contract.reduction is not None and name in ctx.contract.reduction.length
@@ -104,8 +106,20 @@ def tuned(ctx: PlanContext, name: str) -> list[dict[str, int]]:
     if reduced or not ctx.interpreted:
         wanted += [1024, ctx.full_sizes.get(name, 0)]
     for size in sorted(set(wanted), reverse=True):
-        pair = [{**least, name: n} for n in (size, size + axis.multiple_of) if axis.admits(n)]
-        affordable = [sizes for sizes in pair if elements(ctx, sizes) <= budget(ctx)]
+        pair = [n for n in (size, size + axis.multiple_of) if axis.admits(n)]
+        affordable = [n for n in pair if elements(ctx, {**least, name: n}) <= budget(ctx)]
         if affordable:
-            return affordable
+            others = _around(ctx, name, affordable[-1])
+            return [{**others, name: n} for n in affordable]
     return []
+
+
+def _around(ctx: PlanContext, name: str, size: int) -> dict[str, int]:
+    """The other axes' sizes for an axis at a large size: the smallest at which enough elements lie at each of its places."""
+    found = least_sizes(ctx.contract)
+    for wanted in (3, 5, 9):
+        others = {other: min(axis.gate, *class_sizes(axis, (wanted,))) for other, axis in varying_axes(ctx.contract).items()}
+        if elements(ctx, {**found, name: size}) >= ENOUGH * size or elements(ctx, {**others, name: size}) > budget(ctx):
+            break
+        found = others
+    return found

@@ -135,16 +135,11 @@ def parameter_recipe(contract: Contract, probe: Probe, name: str) -> Recipe:
     return mine if mine is not None else contract.parameters.get(name, {"kind": "normal"})
 
 
-def cotangent_recipe() -> Recipe:
-    """How cotangents are drawn."""
-    return {"kind": "normal"}
-
-
 def draw_cotangents(outputs: tuple[Tensor, ...], probe: Probe, seed: str) -> tuple[Tensor, ...]:
     """A random cotangent per output, rounded to the probe's dtype."""
     return tuple(
         draw_tensor(
-            cotangent_recipe(),
+            probe.cotangent,
             tuple(output.shape),
             probe.dtype,
             probe.axes,
@@ -208,7 +203,7 @@ def call_json(
                 )
     cotangents = []
     for index, shape in enumerate(outputs if probe.gradient else ()):
-        drawn = resolve(cotangent_recipe(), probe.axes, seed=seed, stream=probe.stream, name=f"cotangent:{index}")
+        drawn = resolve(probe.cotangent, probe.axes, seed=seed, stream=probe.stream, name=f"cotangent:{index}")
         cotangents.append({"shape": list(shape), "dtype": probe.dtype, "recipe": drawn.recipe, "key": drawn.key})
     return {
         "probe": probe.to_json(),

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 import torch
 
-from kcbench.domain.verdict import FAIL, PASS
+from kcbench.domain.verdict import FAIL, PASS, Verdict
 from kcbench.oracle.oracle import TaskOracle
 from kcbench.study.score import score_here
 from kcbench.tasks import load_task
@@ -60,30 +60,42 @@ def test_the_factor_of_the_gradient_is_for_the_gradient_alone() -> None:
     assert torch.equal(*(oracle.estimate(probe).sigma[0] for oracle in oracles))
 
 
-ALIGNED = """
-import torch
+SPOILED = """
 
-class _Scale(torch.autograd.Function):
+class _Spoil(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
+    def forward(ctx, x):
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx, grad):
-        return ctx.factor * grad, None
+        return {spoil}
 
 class ModelNew(_Model):
-    def forward(self, x):
-        aligned = all(size % 8 == 0 for size in x.shape)
-        return super().forward(_Scale.apply(x, 0.5 if aligned else 1.0))
+    def forward(self, *inputs):
+        return super().forward(*map(_Spoil.apply, inputs))
 """
+ALIGNED = "grad / 2 if all(size % 8 == 0 for size in grad.shape) else grad"
+CLIPPED = "grad.clamp(-100, 100)"
+
+
+def judged(name: str, spoil: str) -> Verdict:
+    """CMP-02 of a task's model whose gradients of the inputs are spoiled."""
+    task = load_task(name)
+    source = task.code.replace("class Model(", "class _Model(") + SPOILED.format(spoil=spoil)
+    [found] = score_here(source, task, TaskOracle(task, seed="a"), gates=("CMP-02",))
+    return found
 
 
 @pytest.mark.parametrize("name", ["level1/063_conv2d_square", "level1/054_conv3d"])
 def test_a_gradient_that_is_wrong_at_aligned_sizes_alone_is_seen(name: str) -> None:
     """Four axes that are 16 at once are more than the gate's bound is derived for, and six more than CMP-03 affords."""
-    task = load_task(name)
-    source = task.code.replace("class Model(", "class _Model(") + ALIGNED
-    [found] = score_here(source, task, TaskOracle(task, seed="a"), gates=("CMP-02",))
+    found = judged(name, ALIGNED)
+    assert found.status == FAIL and [finding.code for finding in found.findings] == ["vjp"]
+    assert judged(name, "grad").status == PASS
+
+
+@pytest.mark.parametrize("name", ["level1/softmax", "level1/matmul", "level4/gated_delta_rule"])
+def test_a_gradient_that_is_cut_off_is_seen(name: str) -> None:
+    found = judged(name, CLIPPED)
     assert found.status == FAIL and [finding.code for finding in found.findings] == ["vjp"]

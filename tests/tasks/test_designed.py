@@ -53,20 +53,25 @@ def shuffled(case: Any, seed: int) -> Any:
 
 
 @pytest.fixture
-def wide_sums() -> Iterator[None]:
-    """Torch's own 16-bit products as workers make them."""
-    flags = torch.backends.cuda.matmul
-    before = flags.allow_fp16_reduced_precision_reduction, flags.allow_bf16_reduced_precision_reduction
-    flags.allow_fp16_reduced_precision_reduction = flags.allow_bf16_reduced_precision_reduction = False
+def as_in_a_worker() -> Iterator[None]:
+    """Torch's own products and convolutions as workers make them under the contract's precision `ieee`.
+
+    Otherwise cuDNN rounds operands to tf32, and cuBLAS adds split sums of 16-bit products in 16 bits.
+    """
+    products, convolutions = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = products.allow_fp16_reduced_precision_reduction, products.allow_bf16_reduced_precision_reduction
+    tf32 = products.allow_tf32, convolutions.allow_tf32
+    products.allow_fp16_reduced_precision_reduction = products.allow_bf16_reduced_precision_reduction = False
+    products.allow_tf32 = convolutions.allow_tf32 = False
     yield
-    flags.allow_fp16_reduced_precision_reduction, flags.allow_bf16_reduced_precision_reduction = before
+    products.allow_fp16_reduced_precision_reduction, products.allow_bf16_reduced_precision_reduction = before
+    products.allow_tf32, convolutions.allow_tf32 = tf32
 
 
-@pytest.mark.usefixtures("wide_sums")
+@pytest.mark.usefixtures("as_in_a_worker")
 @pytest.mark.parametrize("device", DEVICES)
 @designed()
 def test_eager_gives_the_exact_result_rounded_once(task_id: str, item: Designed, device: str, draw: Callable[..., Any]) -> None:
-    # As in a worker: split sums of 16-bit products are added in float32, which torch does not promise unless it is told to.
     for dtype in dtypes(task_id, item):
         for seed in range(3):
             case = make(draw, task_id, item, dtype, seed)
