@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from kcbench.engine import Options, run
 from kcbench.resources import tools
+from kcbench.suites.folder import parse_submission
 from native_kernels.gdn.build import FOLDER
 from native_kernels.gdn.call import Instance, instance_for
-from native_kernels.gdn.device import backend_of, command, compiler
-from native_kernels.gdn.members import GDN, KDA, Member
+from native_kernels.gdn.device import backend_of, build, command, compiler
+from native_kernels.gdn.members import GDN, KDA, SSD, Member
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not compiler(), reason="needs nvcc")]
 
@@ -48,6 +50,34 @@ def test_tensor_memory_kernels_do_not_spill(member: Member, key_dim: int, target
 
 def test_the_backend_of_hopper_compiles(tmp_path: Path):
     compiled(instance_for(GDN, torch.bfloat16, 64), "sm90", "90a", tmp_path)
+
+
+BRINGS_A_LIBRARY = """
+import os
+import shutil
+
+import torch
+
+shutil.copy({library!r}, os.environ["TORCH_EXTENSIONS_DIR"])
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+"""
+
+
+def test_the_budget_gate_reads_the_library_that_an_entry_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    if not tools.find("cuobjdump"):
+        pytest.skip("needs cuobjdump to read the library")
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    build(instance_for(SSD, torch.bfloat16, 64), "sm90", "90a")
+    [library] = tmp_path.iterdir()
+    item = parse_submission(BRINGS_A_LIBRARY.format(library=str(library)), path="x.py", id="x", task="level1/relu")
+    assert item.language == "torch"
+    [result] = run([item], Options(seed="a", device="cpu", jobs=1, legacy=(), gates=("RES-02",)))
+    [verdict] = result.verdicts
+    assert verdict.status == "PASS" and verdict.checks == 4
+    assert 64 <= verdict.metrics["n_regs"] <= 255 and verdict.metrics["n_spills"] == 0
 
 
 @pytest.mark.parametrize(
