@@ -11,6 +11,7 @@ import torch
 
 from kcbench.engine import Options, run
 from kcbench.resources import tools
+from kcbench.resources.read import read_kernels
 from kcbench.suites.folder import parse_submission
 from native_kernels.gdn.build import FOLDER
 from native_kernels.gdn.call import Instance, instance_for
@@ -46,6 +47,18 @@ def test_tensor_memory_kernels_do_not_spill(member: Member, key_dim: int, target
         # The first stage reads products only; the last one takes all that it needs from shared memory.
         assert ("STTM" in text) == ("Scan" in text.splitlines()[0]), text[:80]
         assert not re.search(r"\b(RED|ATOMG?)\.\S*F(32|16|64)", text), "float atomics"
+
+
+def test_the_budget_of_the_compiled_kernels_is_that_of_the_plan(tmp_path: Path):
+    """From the machine code: what each stage allocates, that it is given back, and that no register is spilled."""
+    if not tools.find("cuobjdump"):
+        pytest.skip("needs cuobjdump to read the instructions")
+    cubin, _ = compiled(instance_for(GDN, torch.bfloat16, 64), "sm100", "100a", tmp_path)
+    stages = {"Prepare": 64, "4Scan": 256, "ReverseScan": 256, "Gradients": 256}
+    found = {stage: kernel for kernel in read_kernels(cubin) for stage in stages if stage in kernel.name}
+    assert {stage: kernel.columns for stage, kernel in found.items()} == stages
+    for kernel in found.values():
+        assert kernel.plan is not None and not kernel.plan.problems and kernel.figures.spills == 0
 
 
 def test_the_backend_of_hopper_compiles(tmp_path: Path):
