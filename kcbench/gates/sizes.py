@@ -118,7 +118,7 @@ def _around(ctx: PlanContext, name: str, size: int) -> dict[str, int]:
     """The other axes' sizes for an axis at a large size: the smallest at which enough elements lie at each of its places."""
     found = least_sizes(ctx.contract)
     for wanted in (3, 5, 9):
-        others = {other: min(axis.gate, *class_sizes(axis, (wanted,))) for other, axis in varying_axes(ctx.contract).items()}
+        others = {other: min([axis.gate, *class_sizes(axis, (wanted,))]) for other, axis in varying_axes(ctx.contract).items()}
         if elements(ctx, {**found, name: size}) >= ENOUGH * size or elements(ctx, {**others, name: size}) > budget(ctx):
             break
         found = others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -45,3 +46,13 @@ def test_what_lies_at_the_end_of_a_long_axis_is_more_than_one_element(task_id: s
         for sizes in tuned(plan, name):
             whole = plan.contract.sizes(**sizes)
             assert math.prod(whole[other] for other in varying_axes(plan.contract) if other != name) >= ENOUGH, sizes
+
+
+def test_an_axis_that_is_always_small_stays_small_beside_a_long_one() -> None:
+    contract = load_task("level1/conv2d").contract
+    axes = {
+        **contract.axes,
+        "in_channels": dataclasses.replace(contract.axes["in_channels"], gate=2, legacy=2, minimum=1, maximum=2),
+    }
+    plan = PlanContext(dataclasses.replace(contract, axes=axes))
+    assert {sizes["in_channels"] for sizes in tuned(plan, "height")} == {2}
