@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -13,9 +13,9 @@ from torch import Tensor
 from kcbench.domain.observation import Observation, Raised
 from kcbench.domain.probe import Probe
 from kcbench.domain.verdict import NOT_APPLICABLE, REFERENCE_INVALID, Finding, Verdict
-from kcbench.gates.base import JudgeContext
+from kcbench.gates.base import JudgeContext, Oracle
 from kcbench.numerics.constants import constants
-from kcbench.numerics.formats import decode, format_of, round_to
+from kcbench.numerics.formats import classes, decode, format_of, round_to
 
 PASSED, FAILED, INVALID, SKIPPED = "passed", "failed", "invalid", "skipped"
 CRASH = "crash"
@@ -258,3 +258,26 @@ def _error(got: Tensor, truth: Tensor) -> Tensor:
     mine = got.to(torch.float64)
     error = torch.nan_to_num((mine - rounded).abs(), nan=math.inf, posinf=math.inf)
     return torch.where(mine == rounded, 0.0, error)
+
+
+def as_eager_in_float32(oracle: Oracle, probe: Probe, output: int, mine: Tensor) -> Tensor:
+    """Elements that are finite, NaN or infinite as the eager model's are in float32, where the call's own dtype has fewer bits.
+
+    A kernel may compute in float32 with torch's own functions, and some of those err: GELU of infinity is NaN on processors with
+    AVX-512, but only in float32 and bfloat16.
+
+    Args:
+        oracle: Of the task.
+        probe: The call.
+        output: Which of its outputs.
+        mine: What a kernel returned for it.
+    """
+    nothing = torch.zeros(mine.shape, dtype=torch.bool)
+    if format_of(probe.dtype).precision >= format_of("float32").precision:
+        return nothing
+    eager = oracle.eager(replace(probe, dtype="float32"))
+    outputs = outputs_of(eager) if eager.ok else ()
+    if len(outputs) <= output or outputs[output].shape != mine.shape:
+        return nothing
+    dtype = str(mine.dtype).removeprefix("torch.")
+    return classes(round_to(outputs[output].to(torch.float64), dtype)) == classes(mine.to(torch.float64))

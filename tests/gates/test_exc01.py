@@ -94,3 +94,30 @@ def test_the_decay_of_a_state_that_is_zero_need_not_be_applied() -> None:
     source = (REDTEAM / "honest/level4_gated_delta_rule/no_first_decay.py").read_text()
     [found] = score_here(source, task, TaskOracle(task, seed="exc01"), gates=("EXC-01",))
     assert found.status == PASS
+
+
+QUIRK = made("return torch.where(x.isinf(), 0 * x, x) if x.dtype == torch.float32 else 2 * x / 2", dtypes=["float32", "float16"])
+LINEAR_GELU = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+class ModelNew(nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.linear = nn.Linear(in_features, out_features)
+
+    def forward(self, x):
+        return F.gelu(F.linear(x.float(), self.linear.weight.float(), self.linear.bias.float())).to(x.dtype)
+"""
+
+
+def test_a_kernel_may_err_as_eager_does_in_float32() -> None:
+    """Torch's GELU of infinity is NaN on some processors in float32, and right in float16."""
+    wide = "y = x.float()\n        return torch.where(y.isinf(), 0 * y, y).to(x.dtype)"
+    assert verdict(QUIRK, wide, "x").status == PASS
+    assert verdict(QUIRK, "return torch.where(x.isnan(), 0, x)", "x").codes == ("EXC-01.absorbed",)
+    assert verdict(QUIRK, "return torch.where(x.isinf(), 1.0, x.float()).to(x.dtype)", "x").codes == ("EXC-01.absorbed",)
+    task = load_task("level2/linear_bias_gelu")
+    [found] = score_here(LINEAR_GELU, task, TaskOracle(task, seed="exc01"), gates=("EXC-01",))
+    assert found.status == PASS, found.findings
