@@ -93,8 +93,8 @@ def renewed(figures: Figures, fits: Sequence[Fit], honest: Sequence[Honest], bro
 def _study(rows: Sequence[Honest] | Sequence[Broken], judged: int) -> dict[str, Any]:
     languages = {row.language for row in rows}
     language = languages.pop() if len(languages) == 1 else ""
-    study = rows[0].study
-    return {"seed": study.seed, "count": len(rows), "language": language, "torch": study.torch, "judged": judged}
+    torch = " and ".join(dict.fromkeys(row.study.torch for row in rows))
+    return {"seed": rows[0].study.seed, "count": len(rows), "language": language, "torch": torch, "judged": judged}
 
 
 def _short(value: float | None) -> Any:

@@ -45,6 +45,11 @@ def test_what_was_not_judged_needs_no_ratios(tmp_path: Path) -> None:
     assert not any(row.witnessed or row.ratios for row in read_broken(written(tmp_path / "rows", *lines)))
 
 
+def test_parts_of_a_study_may_come_from_machines_with_other_versions_of_torch(tmp_path: Path) -> None:
+    lines = variant_line(), variant_line(id="level1/sum/torch-b", study=STUDY | {"torch": "2.1"})
+    assert [row.study.torch for row in read_honest(written(tmp_path / "rows", *lines))] == ["2.0", "2.1"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
