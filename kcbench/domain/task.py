@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kcbench.domain.contract import Contract
+from kcbench.syntax import parse_module
 
 
 def settable_constants(code: str) -> set[str]:
@@ -20,7 +21,7 @@ def settable_constants(code: str) -> set[str]:
     Raises:
         SyntaxError: The text is not Python.
     """
-    nodes = (node for node in ast.parse(code).body if isinstance(node, ast.Assign) and len(node.targets) == 1)
+    nodes = (node for node in parse_module(code).body if isinstance(node, ast.Assign) and len(node.targets) == 1)
     return {node.targets[0].id for node in nodes if isinstance(node.targets[0], ast.Name)}
 
 
@@ -48,7 +49,7 @@ class Task:
     def summary(self) -> str:
         """What it computes, in one sentence: the first paragraph of its model's docstring; without one its title."""
         try:
-            body = ast.parse(self.code).body
+            body = parse_module(self.code).body
         except (SyntaxError, ValueError):
             body = []
         models = (node for node in body if isinstance(node, ast.ClassDef) and node.name == "Model")

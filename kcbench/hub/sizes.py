@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from kcbench.domain.contract import Contract, Input, evaluate_size
+from kcbench.syntax import parse_module
 
 _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -30,7 +31,7 @@ def benchmark_sizes(code: str) -> dict[str, int]:
         SyntaxError: The text is not Python.
     """
     sizes: dict[str, int] = {}
-    for node in ast.parse(code).body:
+    for node in parse_module(code).body:
         value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
         number = None if value is None else _number(value, sizes)
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []

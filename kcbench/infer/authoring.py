@@ -16,6 +16,7 @@ from kcbench.infer.selfcheck import NOTHING, SLIGHT, VALUE_GATES, trial
 from kcbench.infer.shrink import CannotShrinkError
 from kcbench.oracle.module import problem_module
 from kcbench.oracle.oracle import TaskOracle
+from kcbench.syntax import parse_module
 
 TRIAL_SECONDS = 600.0
 _NUMBER = re.compile(r"level(\d+)/(\d{3})_")
@@ -112,7 +113,7 @@ def _tidy(data: dict[str, Any], module: ModuleType) -> dict[str, Any]:
 
 def _formula(code: str) -> str:
     """The last paragraph of the model's docstring, on one line."""
-    for node in ast.parse(code).body:
+    for node in parse_module(code).body:
         if isinstance(node, ast.ClassDef) and node.name == "Model":
             paragraphs = (ast.get_docstring(node) or "").split("\n\n")
             return " ".join(paragraphs[-1].split()) or "what Model.forward computes"

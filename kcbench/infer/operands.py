@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from kcbench.domain.contract import Size
 from kcbench.infer.problem import Problem
+from kcbench.syntax import parse_module
 
 _DRAWS = frozenset({"rand", "randn", "rand_like", "randn_like"})
 _IDENTITY_SPREAD = 0.3
@@ -27,7 +28,7 @@ def plain_inputs(code: str, count: int) -> list[bool]:
         code: The problem's source.
         count: Number of inputs.
     """
-    module = ast.parse(code)
+    module = parse_module(code)
     function = next((n for n in module.body if isinstance(n, ast.FunctionDef) and n.name == "get_inputs"), None)
     returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)] if function else []
     if function is None or len(returns) != 1 or not isinstance(returns[0].value, (ast.List, ast.Tuple)):

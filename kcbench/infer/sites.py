@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kcbench.errors import KcbenchError
+from kcbench.syntax import parse_module
 
 _GENERATORS = ("get_inputs", "get_init_inputs")
 _NOT_SIZES = frozenset({"dim", "axis", "dims", "diagonal", "keepdim", "start_dim", "end_dim", "seed"})
@@ -44,7 +45,7 @@ def find_sites(code: str, *, where: str) -> Sites:
         KcbenchError: The source cannot be parsed.
     """
     try:
-        tree, table = ast.parse(code), symtable.symtable(code, where, "exec")
+        tree, table = parse_module(code), symtable.symtable(code, where, "exec")
     except (SyntaxError, ValueError, RecursionError) as error:
         raise KcbenchError(f"cannot be parsed: {error}", where=where) from error
     lifter = _Lifter(_identifiers(tree))
@@ -68,11 +69,11 @@ def find_sites(code: str, *, where: str) -> Sites:
         for name, value in list(lifter.lifted.items())[before:]:
             changed = True
             constants[name] = value
-            body.append(ast.parse(f"{name} = {value}").body[0])
+            body.append(parse_module(f"{name} = {value}").body[0])
         body.append(node)
     if not constants:
         changed, constants = True, {lifter.new("unit_{}"): 1}
-        body += ast.parse("".join(f"{name} = {value}" for name, value in constants.items())).body
+        body += parse_module("".join(f"{name} = {value}" for name, value in constants.items())).body
     if not changed:
         return Sites(code, constants)
     tree.body = body

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from kcbench.mutants.change import Change
+from kcbench.syntax import parse_expression, parse_module
 
 N = TypeVar("N", bound=ast.AST)
 Function = ast.FunctionDef
@@ -21,7 +22,7 @@ class Program:
     """
 
     def __init__(self, source: str) -> None:
-        self.tree = ast.parse(source)
+        self.tree = parse_module(source)
         self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
         self.functions = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
         self.kernels = [node for node in self.functions if any("jit" in ast.unparse(item) for item in node.decorator_list)]
@@ -81,7 +82,7 @@ class Program:
             body = list(self.tree.body)
             if change.prelude:
                 after = next((i for i, item in enumerate(body) if not isinstance(item, ast.Import | ast.ImportFrom)), 0)
-                body[after:after] = ast.parse(change.prelude).body
+                body[after:after] = parse_module(change.prelude).body
             return ast.unparse(ast.Module(body, [])) + "\n"
         finally:
             for restore in reversed(undo):
@@ -110,11 +111,11 @@ def _replace(parent: ast.AST, node: ast.AST, text: str) -> Callable[[], None]:
     """Put parsed text in the place of a child; returns what undoes it."""
     for name, value in ast.iter_fields(parent):
         if value is node:
-            setattr(parent, name, ast.parse(text, mode="eval").body)
+            setattr(parent, name, parse_expression(text))
             return lambda: setattr(parent, name, node)
         if isinstance(value, list) and any(item is node for item in value):
             place = next(i for i, item in enumerate(value) if item is node)
-            new = ast.parse(text).body if isinstance(node, ast.stmt) else [ast.parse(text, mode="eval").body]
+            new = parse_module(text).body if isinstance(node, ast.stmt) else [parse_expression(text)]
             setattr(parent, name, [*value[:place], *new, *value[place + 1 :]])
             return lambda: setattr(parent, name, value)
     raise ValueError("the node is no child of its parent")

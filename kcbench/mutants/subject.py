@@ -11,6 +11,7 @@ from kcbench.domain.task import Task
 from kcbench.ensemble import TRITON, all_variants, study_tasks
 from kcbench.mutants.program import ENTRY
 from kcbench.redteam import load_catalog
+from kcbench.syntax import parse_module
 from kcbench.tasks import load_task
 
 
@@ -49,7 +50,7 @@ def subjects(tasks: Iterable[str] = ()) -> Iterator[Subject]:
 
 def as_kernel(code: str) -> str:
     """A task's code as a submission: its model under the name that is scored, without what makes inputs."""
-    tree = ast.parse(code)
+    tree = parse_module(code)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     read = {node.id for item in classes for node in ast.walk(item) if isinstance(node, ast.Name)}
     for item in reversed(tree.body):  # A constant may be made of earlier ones.

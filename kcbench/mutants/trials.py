@@ -16,6 +16,7 @@ from kcbench.domain.contract import Axis, Contract
 from kcbench.domain.probe import Probe, Recipe, World
 from kcbench.gates import PlanContext
 from kcbench.gates.base import float_inputs, item_recipe, real_inputs
+from kcbench.syntax import parse_module
 
 BUDGET = 1 << 15
 """Most elements of one input."""
@@ -97,7 +98,7 @@ def directed_trials(context: PlanContext, source: str, original: str, *, seed: s
 
 def _numbers(source: str) -> set[int | float]:
     """Positive numbers in a text below 100,000."""
-    values = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    values = (node.value for node in ast.walk(parse_module(source)) if isinstance(node, ast.Constant))
     return {value for value in values if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e5}
 
 

@@ -8,6 +8,7 @@ from types import ModuleType
 
 from kcbench.domain.task import Task
 from kcbench.errors import KcbenchError
+from kcbench.syntax import compile_module, parse_module
 
 
 def task_module(task: Task, sizes: Mapping[str, int] | None) -> ModuleType:
@@ -33,7 +34,7 @@ def problem_module(code: str, sizes: Mapping[str, int] | None, *, name: str, whe
     A size replaces the constant where it is assigned, so that what the module computes from it at import follows.
     """
     try:
-        tree = ast.parse(code, where)
+        tree = parse_module(code, where)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise KcbenchError(f"cannot be parsed: {error}", where=where) from error
     missing = dict(sizes or {})
@@ -80,7 +81,7 @@ def _execute(code: str | ast.Module, *, name: str, path: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = path
     try:
-        exec(compile(code, path, "exec"), module.__dict__)
+        exec(compile_module(code, path), module.__dict__)
     except Exception as error:
         raise KcbenchError(f"does not run: {type(error).__name__}: {error}", where=path) from error
     return module

@@ -54,6 +54,7 @@ from kcbench.errors import KcbenchError
 from kcbench.report.explain import explain
 from kcbench.report.journal import plain
 from kcbench.report.text import one_line
+from kcbench.syntax import parse_module
 
 PARTS = tuple(Path(__file__).parent / "repro_parts" / f"{name}.py" for name in ("script", "results", "checks", "device_checks"))
 """In the order in which a script has them."""
@@ -226,7 +227,7 @@ def _uses(part: str) -> frozenset[str]:
 
 def _tree(text: str) -> ast.Module:
     with _parsing:
-        return ast.parse(text)
+        return parse_module(text)
 
 
 def _needed(parts: Mapping[str, str], *wanted: str) -> tuple[str, ...]:

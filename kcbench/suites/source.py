@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kcbench.syntax import parse_module
+
 ENTRY = "ModelNew"
 """Name of the class that is scored unless the header names another one."""
 
@@ -83,7 +85,7 @@ def _tree(source: str) -> ast.Module | str:
     """The parsed text, or why it cannot be parsed, in one line."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            return ast.parse(source)
+            return parse_module(source)
     except SyntaxError as error:
         return f"syntax error in line {error.lineno}: {error.msg}"
     except (RecursionError, MemoryError):
