@@ -42,7 +42,7 @@ def test_threads_that_parse_at_a_time_do_not_disturb_each_other() -> None:
 
     def work(_number: int) -> list[str]:
         found = []
-        for _ in range(100):
+        for _ in range(30):
             garbage = [Interrupting() for _ in range(20)]
             found.append(ast.dump(parse_module(NESTED * 40)))
             compile_module(parse_module(NESTED), "nested.py")
