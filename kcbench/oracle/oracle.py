@@ -134,7 +134,9 @@ class TaskOracle:
                 with torch.no_grad(), seeded(seed):
                     runs.append(self.twin(model, args))
             stacked = [torch.stack(outputs) for outputs in zip(*runs, strict=True)]
-            return tuple(x.mean(0) for x in stacked), tuple(x.var(0) * (1 + 1 / RANDOM_DRAWS) for x in stacked)
+            # Torch warns of the variance of what has no elements.
+            variances = (x.var(0) if x.numel() else x[0] for x in stacked)
+            return tuple(x.mean(0) for x in stacked), tuple(x * (1 + 1 / RANDOM_DRAWS) for x in variances)
 
         return self._cached("draws", probe, make)
 
