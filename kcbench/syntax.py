@@ -1,7 +1,7 @@
 """Syntax: source text to syntax trees and to code, in one thread at a time.
 
-CPython before 3.12 counts the depth of a tree once for all threads. Where two parse at a time and one is interrupted, by the
-collection of garbage for example, both may end in a SystemError.
+CPython before 3.12 counts the depth of a tree once for all threads (its issue 106905). Where two parse at a time and one is
+interrupted, by the collection of garbage for example, both may end in a SystemError.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 from types import CodeType
 
 _LOCK = threading.RLock()
+"""One that the same thread may take again: what is collected while it parses may parse as well."""
 
 
 def parse_module(source: str, filename: str = "<unknown>") -> ast.Module:
@@ -45,3 +46,9 @@ def compile_module(code: str | ast.Module, path: str) -> CodeType:
     """
     with _LOCK:
         return compile(code, path, "exec")
+
+
+def parse_literal(source: str) -> object:
+    """The value of a literal. Raises what :func:`parse_module` raises, a ValueError for any other expression too."""
+    with _LOCK:
+        return ast.literal_eval(source)

@@ -7,7 +7,9 @@ import torch
 from kcbench.domain.probe import Probe
 from kcbench.domain.task import Task
 from kcbench.gates import PlanContext
+from kcbench.numerics.formats import torch_dtype
 from kcbench.oracle.draw import MODEL_SEED
+from kcbench.oracle.eager import place
 from kcbench.oracle.module import task_module
 from kcbench.oracle.oracle import TaskOracle
 from kcbench.runtime import Call, ModelSpec, ScalarArg, TensorArg
@@ -27,10 +29,13 @@ def plan_context(task: Task, *, device: str, interpreted: bool, redraw: bool) ->
     return PlanContext(task.contract, device, interpreted, redraw, full_sizes=full)
 
 
-def build_call(oracle: TaskOracle, probe: Probe) -> Call:
-    """The call that a probe stands for, with the operands drawn."""
+def build_call(oracle: TaskOracle, probe: Probe, dtype: str = "") -> Call:
+    """The call that a probe stands for, with the operands drawn; in another dtype than the probe's, if one is given."""
     contract, world = oracle.task.contract, probe.world
-    inputs = oracle.inputs(probe)
+    inputs, parameters = oracle.inputs(probe), oracle.parameters(probe)
+    if dtype and dtype != probe.dtype:
+        inputs = place(inputs, torch_dtype(dtype))
+        parameters = None if parameters is None else place(parameters, torch_dtype(dtype))
     wanted = oracle.gradient_names(probe) if probe.gradient else ()
     over_inputs = tuple(name.removeprefix("input:") for name in wanted if name.startswith("input:"))
     args = tuple(
@@ -40,10 +45,10 @@ def build_call(oracle: TaskOracle, probe: Probe) -> Call:
         for name, value in inputs.items()
     )
     return Call(
-        model=ModelSpec(contract.init_args(probe.axes), probe.dtype, MODEL_SEED, world.instance),
+        model=ModelSpec(contract.init_args(probe.axes), dtype or probe.dtype, MODEL_SEED, world.instance),
         names=tuple(inputs),
         args=args,
-        parameters=oracle.parameters(probe),
+        parameters=parameters,
         repeats=world.repeats,
         disturb=world.disturb,
         stream=world.stream,

@@ -43,7 +43,7 @@ class Shared:
                 oracle = TaskOracle(
                     task,
                     seed=self.options.seed,
-                    run_eager=(lambda probe, repeats: self.eager(task).probe(probe, repeats)) if on_gpu else None,
+                    run_eager=(lambda *asked: self.eager(task).probe(*asked)) if on_gpu else None,
                 )
                 self._oracles[task.id] = self.eager(task).oracle = oracle
             return self._oracles[task.id]
@@ -86,6 +86,6 @@ class EagerModel:
         with self.lock:
             self._session.close()
 
-    def probe(self, probe: Probe, repeats: int) -> Observation:
+    def probe(self, probe: Probe, repeats: int, dtype: str) -> Observation:
         plain = dataclasses.replace(probe.world, repeats=repeats, disturb=(), stream="default", instance="shared")
-        return self.call(build_call(self.oracle, dataclasses.replace(probe, world=plain)))
+        return self.call(build_call(self.oracle, dataclasses.replace(probe, world=plain), dtype))

@@ -38,8 +38,8 @@ class Oracle(Protocol):
     def magnitude(self, probe: Probe) -> tuple[Tensor, ...] | None:
         """The magnitude twin B of the closed-form bound, where the reference has one."""
 
-    def eager(self, probe: Probe) -> Observation:
-        """What the task's eager model shows for the same probe at the same dtype, on the run's device."""
+    def eager(self, probe: Probe, dtype: str = "") -> Observation:
+        """What the task's eager model shows for the same probe on the run's device: at its dtype, or its operands in another."""
 
     def steady(self, probe: Probe) -> bool:
         """Whether the eager model gives the same bytes in all of the probe's repeats, on the run's device."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -261,7 +261,7 @@ def _error(got: Tensor, truth: Tensor) -> Tensor:
 
 
 def as_eager_in_float32(oracle: Oracle, probe: Probe, output: int, mine: Tensor) -> Tensor:
-    """Elements that are finite, NaN or infinite as the eager model's are in float32, where the call's own dtype has fewer bits.
+    """Elements that are finite, NaN or infinite as the eager model's are on the same operands in float32; none in a wider dtype.
 
     A kernel may compute in float32 with torch's own functions, and some of those err: GELU of infinity is NaN on processors with
     AVX-512, but only in float32 and bfloat16.
@@ -275,7 +275,7 @@ def as_eager_in_float32(oracle: Oracle, probe: Probe, output: int, mine: Tensor)
     nothing = torch.zeros(mine.shape, dtype=torch.bool)
     if format_of(probe.dtype).precision >= format_of("float32").precision:
         return nothing
-    eager = oracle.eager(replace(probe, dtype="float32"))
+    eager = oracle.eager(probe, "float32")
     outputs = outputs_of(eager) if eager.ok else ()
     if len(outputs) <= output or outputs[output].shape != mine.shape:
         return nothing

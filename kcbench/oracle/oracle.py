@@ -43,12 +43,12 @@ class TaskOracle:
     Args:
         task: The task.
         seed: The run's secret.
-        run_eager: Runs the eager model for a probe, so many times; by default in this process, on the CPU. A GPU run gives one
-            that uses a worker: the eager model can break a CUDA context (a misaligned input does it), and the grader must outlive
-            that.
+        run_eager: Runs the eager model for a probe, so many times, in another dtype if one is named; by default in this process,
+            on the CPU. A GPU run gives one that uses a worker: the eager model can break a CUDA context (a misaligned input does
+            it), and the grader must outlive that.
     """
 
-    def __init__(self, task: Task, *, seed: str, run_eager: Callable[[Probe, int], Observation] | None = None) -> None:
+    def __init__(self, task: Task, *, seed: str, run_eager: Callable[[Probe, int, str], Observation] | None = None) -> None:
         self.task = task
         self.seed = seed
         self._run_eager = run_eager or self._eager
@@ -199,33 +199,34 @@ class TaskOracle:
         sigma = tuple((own.square() + spread).sqrt() for own, spread in zip(found.sigma, variances, strict=True))
         return dataclasses.replace(found, sigma=sigma)
 
-    def eager(self, probe: Probe) -> Observation:
+    def eager(self, probe: Probe, dtype: str = "") -> Observation:
         # Whether the eager model copes with a memory layout depends on the layout.
-        return self._kept(("eager", probe.values, _layouts(probe)), lambda: self._run_eager(probe, 1))
+        return self._kept(("eager", probe.values, _layouts(probe), dtype), lambda: self._run_eager(probe, 1, dtype))
 
     def steady(self, probe: Probe) -> bool:
         """Whether the eager model gives the same bytes in all of a probe's repeats, on the device where it runs.
 
         Some of torch's own kernels add with atomics on a GPU, and what is built on them cannot be held to more.
         """
-        return self._cached("steady", probe, lambda: len(set(self._run_eager(probe, probe.world.repeats).repeats)) <= 1)
+        return self._cached("steady", probe, lambda: len(set(self._run_eager(probe, probe.world.repeats, "").repeats)) <= 1)
 
-    def _eager(self, probe: Probe, repeats: int) -> Observation:
-        runs = [self.observe(probe, MODEL_SEED) for _ in range(repeats)]
+    def _eager(self, probe: Probe, repeats: int, dtype: str) -> Observation:
+        runs = [self.observe(probe, MODEL_SEED, dtype) for _ in range(repeats)]
         if not all(run.ok for run in runs):
             return runs[0]
         digests = (hashlib.sha256(b"".join(record.data for record in run.outputs)).hexdigest() for run in runs)
         return dataclasses.replace(runs[0], repeats=tuple(digests))
 
-    def observe(self, probe: Probe, seed: int) -> Observation:
+    def observe(self, probe: Probe, seed: int, dtype: str = "") -> Observation:
         """What the eager model shows for a probe in this process.
 
         Args:
             probe: The probe.
             seed: Of the random numbers that the model draws itself, if it does.
+            dtype: Of the call, whose operands are those of the probe; the probe's if not given.
         """
-        model = self.model(probe, torch_dtype(probe.dtype))
-        args = eager.place(self.inputs(probe), torch_dtype(probe.dtype))
+        held = torch_dtype(dtype or probe.dtype)
+        model, args = self.model(probe, held), eager.place(self.inputs(probe), held)
         names = self.gradient_names(probe) if probe.gradient else ()
         cotangents = self.cotangents(probe) if probe.gradient else ()
         # The seed is global to the process: only a model that needs it makes the other threads wait.

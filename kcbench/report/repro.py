@@ -44,7 +44,6 @@ import ast
 import functools
 import re
 import textwrap
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ from kcbench.errors import KcbenchError
 from kcbench.report.explain import explain
 from kcbench.report.journal import plain
 from kcbench.report.text import one_line
-from kcbench.syntax import parse_module
+from kcbench.syntax import parse_literal, parse_module
 
 PARTS = tuple(Path(__file__).parent / "repro_parts" / f"{name}.py" for name in ("script", "results", "checks", "device_checks"))
 """In the order in which a script has them."""
@@ -66,9 +65,6 @@ _GIVEN, _DRAWN = 'draw_given(spec, variant) if "given" in spec else draw(spec, v
 """How a script draws an input, with and without inputs that the problem's own ``get_inputs`` makes."""
 _MAY_KEEP_STATE = frozenset({"value", "bits", "class", "pair", "stateful"})
 """Kinds that are looked for a second time after other calls: in the run, many calls came before the one that is named."""
-
-_parsing = threading.Lock()
-"""CPython 3.11 counts how deep a tree is once for all threads, and fails where two of them make one (its issue 106905)."""
 
 
 def kinds() -> tuple[str, ...]:
@@ -226,8 +222,7 @@ def _uses(part: str) -> frozenset[str]:
 
 
 def _tree(text: str) -> ast.Module:
-    with _parsing:
-        return parse_module(text)
+    return parse_module(text)
 
 
 def _needed(parts: Mapping[str, str], *wanted: str) -> tuple[str, ...]:
@@ -270,7 +265,6 @@ def literal(text: str) -> str:
 def _is_literal(code: str, text: str) -> bool:
     try:
         code.encode("utf-8")
-        with _parsing:
-            return bool(ast.literal_eval(code) == text)
+        return bool(parse_literal(code) == text)
     except (SyntaxError, ValueError):
         return False

@@ -10,6 +10,7 @@ import torch
 from kcbench.domain.task import Task
 from kcbench.domain.verdict import FAIL, PASS, Verdict
 from kcbench.gates import JudgeContext, PlanContext
+from kcbench.gates.compare import as_eager_in_float32
 from kcbench.gates.dependence import dependent
 from kcbench.oracle.oracle import TaskOracle
 from kcbench.study.score import score_here
@@ -97,6 +98,7 @@ def test_the_decay_of_a_state_that_is_zero_need_not_be_applied() -> None:
 
 
 QUIRK = made("return torch.where(x.isinf(), 0 * x, x) if x.dtype == torch.float32 else 2 * x / 2", dtypes=["float32", "float16"])
+SMALL = made("return x * y", **PAIR, dtypes=["float32", "float16"])
 LINEAR_GELU = """
 import torch
 import torch.nn as nn
@@ -121,3 +123,13 @@ def test_a_kernel_may_err_as_eager_does_in_float32() -> None:
     task = load_task("level2/linear_bias_gelu")
     [found] = score_here(LINEAR_GELU, task, TaskOracle(task, seed="exc01"), gates=("EXC-01",))
     assert found.status == PASS, found.findings
+
+
+def test_eager_in_float32_sees_the_operands_that_the_kernel_saw() -> None:
+    """What float16 rounds to zero is zero there too: zero times infinity is NaN, and no kernel may make an infinity of it."""
+    oracle = TaskOracle(SMALL, seed="exc01")
+    tiny, infinite = {"kind": "constant", "value": 1e-9}, {"kind": "constant", "value": float("inf")}
+    probe = PlanContext(SMALL.contract).probe("any", dtype="float16", inputs={"x": tiny, "y": infinite})
+    mine = torch.full(oracle.truth(probe)[0].shape, float("inf"), dtype=torch.float16)
+    assert not as_eager_in_float32(oracle, probe, 0, mine).any()
+    assert as_eager_in_float32(oracle, probe, 0, mine * 0).all()

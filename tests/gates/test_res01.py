@@ -27,8 +27,8 @@ Change = Callable[[Probe, Observation], Observation]
 class OnDevice(TaskOracle):
     """The eager model as a GPU would show it."""
 
-    def _eager(self, probe: Probe, repeats: int) -> Observation:
-        seen = super()._eager(probe, repeats)
+    def _eager(self, probe: Probe, repeats: int, dtype: str) -> Observation:
+        seen = super()._eager(probe, repeats, dtype)
         outputs = tuple(dataclasses.replace(item, device="cuda:0") for item in seen.outputs)
         return dataclasses.replace(seen, outputs=outputs, peak_bytes=EAGER_PEAK, host_copies=0)
 
@@ -98,8 +98,8 @@ def test_copies_to_the_host(count: int | None, code: str | None) -> None:
 
 def test_copies_that_eager_makes_too_are_allowed() -> None:
     class Copies(OnDevice):
-        def _eager(self, probe: Probe, repeats: int) -> Observation:
-            return dataclasses.replace(super()._eager(probe, repeats), host_copies=2)
+        def _eager(self, probe: Probe, repeats: int, dtype: str) -> Observation:
+            return dataclasses.replace(super()._eager(probe, repeats, dtype), host_copies=2)
 
     assert judged(everywhere(host_copies=5), oracle=Copies(TASK, seed="tests")).status == PASS
 
@@ -125,8 +125,8 @@ def test_memory_up_to_the_limit_is_granted_and_one_byte_more_is_not(label: str) 
 
 def test_twice_what_eager_takes_is_always_granted() -> None:
     class Hungry(OnDevice):
-        def _eager(self, probe: Probe, repeats: int) -> Observation:
-            return dataclasses.replace(super()._eager(probe, repeats), peak_bytes=1 << 30)
+        def _eager(self, probe: Probe, repeats: int, dtype: str) -> Observation:
+            return dataclasses.replace(super()._eager(probe, repeats, dtype), peak_bytes=1 << 30)
 
     oracle = Hungry(TASK, seed="tests")
     assert judged(everywhere(peak_bytes=2 << 30), oracle=oracle).status == PASS
