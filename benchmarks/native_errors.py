@@ -3,7 +3,8 @@
     python benchmarks/native_errors.py --tokens 63 500 --keys 64 128 [--device cuda]
 
 One row for each member, regime, length and key dimension; on the CPU the kernels run on the emulator. `--bit-equal N` also
-repeats both passes N times and counts the runs whose bits differ from the first.
+repeats both passes N times and counts the runs whose bits differ from the first. ``--backend`` takes another backend than the
+GPU's own, such as the unit in software.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def main() -> None:
     parser.add_argument("--backend", default="", choices=["sm100", "sm90", "software"], help="on a GPU: not the card's own")
     parser.add_argument("--bit-equal", type=int, default=0, metavar="N")
     options = parser.parse_args()
+    if options.backend and options.device == "cpu":
+        parser.error("--backend is for a GPU: add --device cuda, or leave it away and the kernels run on the emulator")
     print(f"{'member':9} {'regime':11} {'T':>5} {'D':>4} " + " ".join(f"{name:>6}" for name in NAMES.values()))
     worst: dict[str, float] = {}
     for member in (MEMBERS[name] for name in options.members):
@@ -46,9 +49,8 @@ def main() -> None:
                 for tokens in options.tokens:
                     case = make_case(member, tokens, dim, dim, group=2, regime=regime, dtype=getattr(torch, options.dtype))
                     here = on(case, options.device)
-                    backend = backend_for(here.q)
-                    if options.backend:
-                        backend = partial(Device, device=here.q.device, backend=options.backend)
+                    other = partial(Device, device=here.q.device, backend=options.backend)
+                    backend = other if options.backend else backend_for(here.q)
                     found, wanted = by_kernels(here, backend), truth(case)
                     errors = {name: error(found[name].cpu(), x) for name, x in wanted.items()}
                     worst[regime] = max(worst.get(regime, 0.0), *errors.values())

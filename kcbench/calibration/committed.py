@@ -93,7 +93,7 @@ def renewed(figures: Figures, fits: Sequence[Fit], honest: Sequence[Honest], bro
 def _study(rows: Sequence[Honest] | Sequence[Broken], judged: int) -> dict[str, Any]:
     languages = {row.language for row in rows}
     language = languages.pop() if len(languages) == 1 else ""
-    torch = " and ".join(dict.fromkeys(row.study.torch for row in rows))
+    torch = list(dict.fromkeys(row.study.torch for row in rows))
     return {"seed": rows[0].study.seed, "count": len(rows), "language": language, "torch": torch, "judged": judged}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from kcbench.calibration.sections import Section
@@ -36,10 +35,9 @@ def page(sections: Sequence[Section], constants: Mapping[str, Any]) -> str:
 def _provenance(provenance: Mapping[str, Any]) -> str:
     honest = count(provenance["variants"]["judged"], "honest kernel")
     broken = count(provenance["mutants"]["judged"], "fault")
-    versions = (provenance[what]["torch"].split(" and ") for what in ("variants", "mutants"))
-    torch = " and ".join(dict.fromkeys(chain.from_iterable(versions)))
-    made = f"kcbench {markdown(provenance['kcbench'])}, torch {markdown(torch)}, {provenance['date']}"
-    return f"Below: {honest} and {broken} with a witness, judged on the CPU ({made})."
+    torch = " and ".join(dict.fromkeys([*provenance["variants"]["torch"], *provenance["mutants"]["torch"]]))
+    versions = f"kcbench {markdown(provenance['kcbench'])}, torch {markdown(torch)}, {provenance['date']}"
+    return f"Below: {honest} and {broken} with a witness, judged on the CPU ({versions})."
 
 
 def _commands(provenance: Mapping[str, Any]) -> str:

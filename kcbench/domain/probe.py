@@ -17,6 +17,9 @@ from typing import Any
 Recipe = Mapping[str, Any]
 """A fill recipe as JSON: ``{"kind": "normal", "std": 1.0}``. The catalogue is in :mod:`kcbench.numerics.fills`."""
 
+NORMAL: Recipe = {"kind": "normal"}
+"""Independent standard normal numbers."""
+
 
 @dataclass(frozen=True)
 class World:
@@ -55,7 +58,7 @@ class Probe:
     world: World = field(default_factory=World)
     gradient: bool = False
     """Whether a VJP with a random cotangent is taken."""
-    cotangent: Recipe = field(default_factory=lambda: {"kind": "normal"})
+    cotangent: Recipe = field(default_factory=lambda: NORMAL)
     """A recipe for the cotangents."""
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kcbench.domain.contract import Contract
 from kcbench.domain.observation import Launch, Observation
-from kcbench.domain.probe import Probe, Recipe, World
+from kcbench.domain.probe import NORMAL, Probe, Recipe, World
 from kcbench.domain.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class PlanContext:
         stream: str = "main",
         world: World | None = None,
         gradient: bool = False,
-        cotangent: Recipe | None = None,
+        cotangent: Recipe = NORMAL,
     ) -> Probe:
         """A probe at gate sizes with ordinary inputs, redrawn parameters and normal cotangents, except for what is given."""
         return Probe(
@@ -116,7 +116,7 @@ class PlanContext:
             stream=stream,
             world=world or World(),
             gradient=gradient,
-            cotangent=cotangent or {"kind": "normal"},
+            cotangent=cotangent,
         )
 
 

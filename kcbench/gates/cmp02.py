@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from kcbench.domain.contract import Gradient
-from kcbench.domain.probe import Probe
+from kcbench.domain.probe import NORMAL, Probe
 from kcbench.domain.verdict import Finding, Verdict
 from kcbench.gates.base import Gate, JudgeContext, PlanContext
 from kcbench.gates.compare import (
@@ -108,7 +108,7 @@ def _probe(
         if item.domain == "real":
             inputs[name] = {"kind": "away", "kinks": list(gradient.kinks)} if gradient.kinks else {"kind": "normal"}
             inputs[name]["gain"] = min(gain, item.max_scale)
-    cotangent = {"kind": "normal", "gain": STEEP} if steep and ctx.dtype != "float16" else None
+    cotangent = {**NORMAL, "gain": STEEP} if steep and ctx.dtype != "float16" else NORMAL
     return ctx.probe(label, axes=sizes, inputs=inputs, stream=f"cmp02/{label}", gradient=True, cotangent=cotangent)
 
 

@@ -92,8 +92,8 @@ def test_a_calibration_renews_all_but_the_values(tmp_path: Path, monkeypatch: py
     assert new["constants"]["kappa"]["interval"] == {"low": 5.0, "high": 64.0}
     assert new["constants"]["any_order"]["interval"] == {"low": None, "high": None}
     assert new["constants"]["kappa"]["purpose"] == old["constants"]["kappa"]["purpose"]
-    assert new["provenance"]["variants"] == {"seed": "7", "count": 3, "language": "torch", "torch": "2.0", "judged": 2}
-    assert new["provenance"]["mutants"] == {"seed": "7", "count": 3, "language": "torch", "torch": "2.0", "judged": 2}
+    assert new["provenance"]["variants"] == {"seed": "7", "count": 3, "language": "torch", "torch": ["2.0"], "judged": 2}
+    assert new["provenance"]["mutants"] == {"seed": "7", "count": 3, "language": "torch", "torch": ["2.0"], "judged": 2}
     monkeypatch.setattr(committed, "PATH", path)
     read = Committed.read()
     assert read.variants == read.mutants == Draw("7", 3, "torch")
