@@ -50,7 +50,7 @@ def test_write(study: Any, run: Callable[..., Any], tmp_path: Path, monkeypatch:
     monkeypatch.undo()
     data = load_json(path, "constants")
     assert data["constants"]["kappa"]["interval"] == {"low": 4.0, "high": 320.0}
-    assert data["provenance"]["mutants"] == {"seed": "7", "count": 1, "language": "torch", "torch": "2.0", "judged": 1}
+    assert data["provenance"]["mutants"] == {"seed": "7", "count": 1, "language": "torch", "torch": ["2.0"], "judged": 1}
     page = (root / "docs" / "calibration.md").read_text(encoding="utf-8")
     assert "Below: 1 honest kernel and 1 fault with a witness" in page
     assert "kcbench redteam --mutants 1 --seed 7 --device cpu --language torch " in page
