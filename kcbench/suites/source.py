@@ -17,10 +17,11 @@ ENTRY = "ModelNew"
 MODEL = "Model"
 """Name of a problem's class; some published collections give it to kernels too."""
 
-HEADER_KEYS = ("task", "author", "entry", "packs-weights", "targets")
+HEADER_KEYS = ("task", "author", "entry", "language", "packs-weights", "targets")
 """Header keys that kcbench reads; others are kept as they are."""
 
 _HEADER = re.compile(r"#\s*kcbench:\s*(?P<key>[A-Za-z][\w-]*)\s*=\s*(?P<value>.*?)\s*")
+_KERNEL_LANGUAGES = ("triton", "cuda")
 _CUDA_NAMES = frozenset({"load_inline", "cpp_extension"})
 
 
@@ -31,6 +32,7 @@ class Parsed:
     header: Mapping[str, str] = field(default_factory=dict)
     entry: str = ENTRY
     language: str = "torch"
+    """``triton``, ``cuda`` or ``torch``: of the kernels in the text, or of those it imports if the header says so."""
     problem: str = ""
     """The first reason why it cannot be scored, in one line; empty when there is none."""
 
@@ -55,7 +57,9 @@ def parse(source: str, *, published: bool = False) -> Parsed:
     if published and "entry" not in header and not _defines(tree, ENTRY) and _defines(tree, MODEL):
         entry = MODEL
     problem = _header_problem(header) or _entry_problem(tree, entry, published)
-    return Parsed(header, entry, _language(tree), problem)
+    language = _language(tree)
+    # What the text itself contains decides; the header speaks of kernels that it imports.
+    return Parsed(header, entry, header.get("language", language) if language == "torch" else language, problem)
 
 
 def repeats(source: str, original: str) -> bool:
@@ -110,6 +114,8 @@ def _header_problem(header: Mapping[str, str]) -> str:
             return f"unknown header key '{key}' (did you mean '{close[0]}'?)"
         if key == "packs-weights" and value.lower() not in ("true", "false"):
             return f"header key 'packs-weights' is true or false, not {value!r}"
+        if key == "language" and value not in _KERNEL_LANGUAGES:
+            return f"header key 'language' is {' or '.join(_KERNEL_LANGUAGES)}, not {value!r}"
     return ""
 
 

@@ -45,6 +45,7 @@ FILES: list[tuple[str, bytes, str]] = [
         "unknown header key 'pack-weights' (did you mean 'packs-weights'?)",
     ),
     ("flag.py", b"# kcbench: packs-weights=yes\n" + GOOD.encode(), "header key 'packs-weights' is true or false, not 'yes'"),
+    ("tongue.py", b"# kcbench: language=Triton\n" + GOOD.encode(), "header key 'language' is triton or cuda, not 'Triton'"),
     ("homeless.py", GOOD.encode(), "its task is not known"),
 ]
 

@@ -30,6 +30,9 @@ MODEL = "class ModelNew:\n    pass\n"
         ("import torch.utils.cpp_extension as ext\nm = ext.load('m', [])\n", "cuda"),
         ("import torch\nm = torch.utils.cpp_extension.load_inline('m', '')\n", "cuda"),
         ("# triton.jit load_inline\ntext = 'triton.jit load_inline'\n", "torch"),
+        ("# kcbench: language=triton\nfrom package import kernel\n", "triton"),
+        ("# kcbench: language=cuda\nfrom package import kernel\n", "cuda"),
+        ("# kcbench: language=cuda\nimport triton\n@triton.jit\ndef k(): pass\n", "triton"),
     ],
 )
 def test_language(source: str, language: str) -> None:
