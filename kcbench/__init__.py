@@ -12,16 +12,17 @@ if TYPE_CHECKING:
     from kcbench.domain.result import Result
     from kcbench.domain.task import Task
     from kcbench.domain.verdict import Verdict
-    from kcbench.engine import evaluate
+    from kcbench.engine import Scorer, evaluate
     from kcbench.infer import task_of_problem
     from kcbench.tasks import load_task
 
 __version__ = "0.1.0"
 
-__all__ = ["Result", "Task", "Verdict", "__version__", "evaluate", "load_task", "task_of_problem"]
+__all__ = ["Result", "Scorer", "Task", "Verdict", "__version__", "evaluate", "load_task", "task_of_problem"]
 
 _HOMES = {
     "Result": "kcbench.domain.result",
+    "Scorer": "kcbench.engine",
     "Task": "kcbench.domain.task",
     "Verdict": "kcbench.domain.verdict",
     "evaluate": "kcbench.engine",

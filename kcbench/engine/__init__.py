@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kcbench.engine.calls import build_call, plan_context
 from kcbench.engine.options import BASELINES, LEGACY, Options, resolve_device
-from kcbench.engine.run import Event, evaluate, run
+from kcbench.engine.run import Event, run
+from kcbench.engine.scorer import Scorer, evaluate
 
-__all__ = ["BASELINES", "LEGACY", "Event", "Options", "build_call", "evaluate", "plan_context", "resolve_device", "run"]
+__all__ = ["BASELINES", "LEGACY", "Event", "Options", "Scorer", "build_call", "evaluate", "plan_context", "resolve_device", "run"]

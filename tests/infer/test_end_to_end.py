@@ -11,13 +11,9 @@ import pytest
 from kcbench.domain.result import Result
 from kcbench.domain.task import Task
 from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS
-from kcbench.engine import Options, evaluate
-from kcbench.engine.score import score
-from kcbench.engine.shared import Shared
+from kcbench.engine import Scorer, evaluate
 from kcbench.gates import gate_ids
 from kcbench.infer import task_of_problem
-from kcbench.runtime import WorkerPool
-from kcbench.suites.folder import parse_submission
 from tests.infer import problems
 
 PROBLEMS = {**problems.ALL, "pinned": problems.PINNED}
@@ -31,27 +27,23 @@ def wrong(forward: str, arguments: str = "x", *, before: str = "") -> str:
 
 
 class Bench:
-    """Scores against inferred contracts, with one pool of workers for all tests."""
+    """Scores against inferred contracts, with one scorer for all tests."""
 
-    def __init__(self, pool: WorkerPool, cache: Path) -> None:
-        self._pool, self._cache = pool, cache
+    def __init__(self, scorer: Scorer, cache: Path) -> None:
+        self._scorer, self._cache = scorer, cache
         self.task = functools.cache(self._task)
-        self._options = Options(seed="end to end", device="cpu")
-        self._shared = functools.cache(lambda name: Shared(self._options, {self.task(name).id: self.task(name)}, pool))
 
     def _task(self, name: str) -> Task:
         return task_of_problem(PROBLEMS[name], task_id=f"level1/{name.replace(' ', '_')}", cache=self._cache)
 
     def __call__(self, name: str, submission: str) -> Result:
-        source = f"{PROBLEMS[name]}\n\n{submission}"
-        item = parse_submission(source, path="submission.py", id="submission", task=self.task(name).id)
-        return score(item, self._options, self._shared(name), self._pool)
+        return self._scorer.score(self.task(name), f"{PROBLEMS[name]}\n\n{submission}")
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with WorkerPool(device="cpu") as pool:
-        yield Bench(pool, tmp_path_factory.mktemp("cache"))
+    with Scorer(seed="end to end", device="cpu") as scorer:
+        yield Bench(scorer, tmp_path_factory.mktemp("cache"))
 
 
 def told(result: Result) -> str:
