@@ -78,6 +78,8 @@ class _Run:
         self.unanswered = ""
         self.raised: Raised | None = None
         """What left the submission in its first call, if something did."""
+        self.unlaunched = False
+        """Whether it speaks of Triton kernels, and calls that gave results launched none."""
         self.gates = [gate for gate in all_gates() if not options.gates or gate.id in options.gates]
 
     def score(self, start: float) -> Result:
@@ -108,6 +110,8 @@ class _Run:
             # A file without a kernel of its own may bring compiled code, but what `torch.compile` launches is not its own.
             launches = tuple(session.compile(() if self.item.language == "torch" else TARGETS))
             self._clock("compile", mark)
+            answered = any(seen.ok for seen in observations.values())
+            self.unlaunched = self.item.language == "triton" and answered and not launches
             timed = self._timed(session)
         verdicts = self._judge(context, plans, observations, launches)
         result = self._result("scored", "", legacy=legacy, verdicts=verdicts, redraw=context.redraw, start=start)
@@ -213,6 +217,7 @@ class _Run:
         labels += ["interpreted"] if self.interpreted else []
         labels += ["packs-weights"] if self.item.packs_weights else []
         labels += ["seeded-weights"] if not redraw and not self.item.packs_weights else []
+        labels += ["unlaunched"] if self.unlaunched else []
         labels += ["partial"] if self.options.gates else []
         self._clock("total", start)
         return Result(

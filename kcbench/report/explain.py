@@ -89,6 +89,8 @@ def headline(result: Result) -> str:
         parts.append(f"{tally.count(v.REFERENCE_INVALID)} reference invalid")
     if tally.count(v.ERROR):
         parts.append(count(tally.count(v.ERROR), "harness error"))
+    if "unlaunched" in result.labels:
+        parts.append("no Triton kernel of its own was seen to run")
     return f"{'no full verdict' if outcome(result) == 'error' else outcome(result)}: {', '.join(parts)}"
 
 
