@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 import torch
 
-from kcbench.domain.contract import Gradient
-from kcbench.domain.observation import Alias, Launch, Observation, Raised
-from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS, REFERENCE_INVALID, Verdict
-from kcbench.gates import JudgeContext, PlanContext, cmp01, cmp02, cmp03, gate_ids, guard
+from kcbench.domain.observation import Alias, Observation, Raised
+from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS, REFERENCE_INVALID
+from kcbench.gates import JudgeContext, PlanContext, cmp01, cmp03, gate_ids, guard
 from kcbench.gates.compare import INVALID, check_exact
 from kcbench.gates.value import check_value
-from kcbench.numerics.formats import decode
 from kcbench.oracle.eager import record
 from tests.chosen import CORE
 from tests.gates.conftest import observed
@@ -278,41 +275,6 @@ def test_a_kernel_need_not_be_steadier_than_the_eager_model(oracles) -> None:
     assert [finding.code for finding in verdict.findings] == ["alias-input"]
 
 
-@pytest.mark.parametrize(
-    ("metadata", "code"),
-    [
-        ({"n_regs": 255, "num_warps": 16}, "registers"),
-        ({"shared": 300 << 10}, "shared"),
-        ({"tmem_size": 544}, "tmem"),
-        ({"tmem_size": 48}, "tmem"),
-        ({"n_spills": 12800}, "spill-storm"),
-    ],
-)
-def test_resources_over_the_limits_are_refused(judge, metadata, code) -> None:
-    verdict = judge("RES-02", "level1/matmul", launches=(Launch("kernel", "sm_100", {"num_warps": 4, **metadata}),))
-    assert [finding.code for finding in verdict.findings] == [code]
-
-
-@pytest.mark.parametrize(("name", "code"), [("leak_on_one_branch", "tmem-leak"), ("two_512", "tmem"), ("one_warp", "")])
-def test_the_way_through_the_ptx_is_followed(judge, name, code) -> None:
-    ptx = (Path(__file__).parents[1] / "resources" / "plans" / f"{name}.ptx").read_text()
-    launch = Launch("kernel", "sm_100", {"num_warps": 4, "tmem_size": 64}, ptx=ptx)
-    verdict = judge("RES-02", "level1/matmul", launches=(launch,))
-    assert [finding.code for finding in verdict.findings] == ([code] if code else [])
-    if code:
-        assert verdict.findings[0].evidence["line"] and "kernel for sm_100: " in verdict.findings[0].summary
-    # Elsewhere nothing is said of it: that code is not for other targets.
-    assert judge("RES-02", "level1/matmul", launches=(dataclasses.replace(launch, target="sm_90", metadata={}),)).findings == ()
-
-
-def test_resources_ask_for_one_fitting_target_unless_one_is_named(judge) -> None:
-    big = {"num_warps": 4, "shared": 200 << 10}
-    launches = (Launch("kernel", "sm_80", big), Launch("kernel", "sm_90", big))
-    assert judge("RES-02", "level1/matmul", launches=launches).status == PASS
-    assert judge("RES-02", "level1/matmul", launches=launches, targets=("sm_80",)).status == FAIL
-    assert judge("RES-02", "level1/matmul").status == NOT_APPLICABLE
-
-
 def test_a_check_that_eager_fails_is_invalid(judge, oracles) -> None:
     """When the reference and eager disagree, nobody is refused."""
     oracles.cache_clear()
@@ -377,61 +339,6 @@ def test_how_far_from_the_line_an_exact_probe_is_is_known_where_anything_is_gran
     assert far.codes == ("PRC-02.accumulator",) and 1.0 < far.metrics["worst_by_dtype"]["float32"] < 1e4
     # A product of matrices has to be exact: there is no line to be near to.
     assert "float32" not in judge("PRC-02", "level1/matmul", slightly_off).metrics.get("worst_by_dtype", {})
-
-
-@pytest.mark.parametrize("offered", [True, False])
-def test_a_contract_that_asks_for_gradients_of_parameters_alone(oracles, offered) -> None:
-    oracle = oracles("level1/layernorm")
-    contract = dataclasses.replace(oracle.task.contract, gradient=Gradient((), ("norm.weight",)))
-    plan = PlanContext(contract)
-    probes = [probe for probe in cmp02.GATE.plan(plan) if probe.gradient]
-    mine = type(oracle)(dataclasses.replace(oracle.task, contract=contract), seed="tests")
-    seen = {probe.id: mine.eager(probe) for probe in probes}
-    if not offered:
-        seen = {name: dataclasses.replace(item, gradients=dict.fromkeys(item.gradients)) for name, item in seen.items()}
-    verdict = cmp02.GATE.judge(JudgeContext(plan, seen, mine, {probe.id: probe for probe in probes}), probes)
-    assert verdict.status == (PASS if offered else NOT_APPLICABLE), verdict
-
-
-@pytest.mark.parametrize(("redraw", "status"), [(True, FAIL), (False, PASS)])
-def test_a_parameter_that_is_not_in_the_answer(oracles, redraw, status) -> None:
-    """It is owed by a kernel that has all of the task's names; another one may call it otherwise."""
-    oracle = oracles("level1/layernorm")
-    plan = PlanContext(oracle.task.contract, redraw=redraw)
-    probes = cmp02.GATE.plan(plan)
-    seen = {probe.id: oracle.eager(probe) for probe in probes}
-    seen = {
-        name: dataclasses.replace(item, gradients={key: value for key, value in item.gradients.items() if "bias" not in key})
-        for name, item in seen.items()
-    }
-    assert cmp02.GATE.judge(JudgeContext(plan, seen, oracle, {probe.id: probe for probe in probes}), probes).status == status
-
-
-@pytest.mark.parametrize(
-    ("kind", "message", "status"),
-    [
-        ("RuntimeError", "Function RMSNormBackward returned an invalid gradient at index 1", FAIL),
-        ("RuntimeError", "the backward kernel failed: misaligned address", FAIL),
-        ("NotImplementedError", "write me", NOT_APPLICABLE),
-        ("TypeError", "unsupported operand type(s) for *: 'Tensor' and 'module'", FAIL),
-        ("TypeError", "'<' not supported between instances of 'Tensor' and 'module'", FAIL),
-        ("RuntimeError", "backward is not supported", NOT_APPLICABLE),
-        ("RuntimeError", "this kernel is forward-only", NOT_APPLICABLE),
-    ],
-)
-def test_a_broken_backward_is_no_kernel_without_one(judge, kind, message, status) -> None:
-    def raises(probe, inputs, outputs):
-        return Observation(
-            "ok",
-            outputs=tuple(record(item) for item in outputs),
-            structure="tensor",
-            gradient_status="raised",
-            raised=Raised(kind, message),
-        )
-
-    verdict = judge("CMP-02", "level1/rmsnorm", raises)
-    assert verdict.status == status, verdict
-    assert [finding.code for finding in verdict.findings] == (["missing"] if status == FAIL else [])
 
 
 def test_a_running_maximum_that_starts_at_zero_is_refused(judge) -> None:
@@ -505,45 +412,3 @@ def test_another_dtype_at_a_length_of_one_is_refused(oracles) -> None:
     }
     verdict = guard.GATE.judge(JudgeContext(plan, seen, oracle, probes), list(guard.GATE.plan(plan)))
     assert verdict.codes == ("GUARD.output-dtype",)
-
-
-def with_gradients(oracle, change, probes=None) -> Verdict:
-    """CMP-02's verdict on eager with its gradients changed: ``change(probe, name, gradient)``."""
-    plan = PlanContext(oracle.task.contract)
-    probes = cmp02.GATE.plan(plan) if probes is None else probes
-    seen = {}
-    for probe in probes:
-        eager = oracle.eager(probe)
-        changed = {name: record(change(probe, name, decode(item))) for name, item in eager.gradients.items()}
-        seen[probe.id] = dataclasses.replace(eager, gradients=changed)
-    return cmp02.GATE.judge(JudgeContext(plan, seen, oracle, {probe.id: probe for probe in probes}), probes)
-
-
-def test_a_gradient_that_is_wrong_for_one_row_is_refused(oracles) -> None:
-    verdict = with_gradients(oracles("level1/softmax"), lambda probe, _, g: 2 * g if probe.axes["batch_size"] == 1 else g)
-    assert verdict.codes == ("CMP-02.vjp",)
-
-
-def test_a_gradient_that_ends_beyond_a_block_is_refused(oracles) -> None:
-    def cut(probe, name, gradient):
-        return torch.cat([gradient[:, :200], torch.zeros_like(gradient[:, 200:])], dim=1)
-
-    assert with_gradients(oracles("level1/cumsum"), cut).codes == ("CMP-02.vjp",)
-
-
-def test_a_coarse_look_that_shows_nothing_is_no_check(oracles) -> None:
-    oracle = oracles("level1/softmax")
-    coarse = cmp02._coarse(PlanContext(oracle.task.contract), oracle.task.contract.gradient)
-    assert coarse and with_gradients(oracle, lambda _probe, _name, g: g, coarse).status == NOT_APPLICABLE
-
-
-@pytest.mark.parametrize(("share", "status"), [(3e-6, PASS), (3e-5, FAIL)])
-def test_a_transform_may_move_the_gradient_of_a_convolution(oracles, share, status) -> None:
-    """cuDNN's, for the weights of a transposed convolution, by 2e-6 of the largest one; tf32 moves it by a hundred times as much."""
-
-    def moved(probe, name, gradient):
-        gradient = gradient.clone()
-        gradient.view(-1)[0] += share * gradient.abs().max()
-        return gradient
-
-    assert with_gradients(oracles("level1/conv2d"), moved).status == status
