@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import pytest
 
 from kcbench.cli.app import main
+from tests.cli.suite_stand_ins import engine, infer, place
+
+__all__ = ["engine", "infer", "place", "run"]
 
 
 @dataclass(frozen=True)

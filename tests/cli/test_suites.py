@@ -3,147 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import polars
 import pytest
 
 from kcbench.cli import inference
-from kcbench.cli.progress import brief
-from kcbench.domain.result import LegacyScore, Result
 from kcbench.domain.schema import load_json
-from kcbench.domain.submission import Submission
-from kcbench.domain.task import Task
-from kcbench.domain.verdict import FAIL, PASS, Finding, Verdict
-from kcbench.engine import Event, Options
-from kcbench.errors import KcbenchError
 from kcbench.tasks import load_task
-
-PROBLEM = """import torch
-import torch.nn as nn
-
-
-class Model(nn.Module):
-    def forward(self, x):
-        return torch.relu(x)
-
-
-batch_size = 4096
-dim = 393216
-
-
-def get_inputs():
-    return [torch.rand(batch_size, dim)]
-
-
-def get_init_inputs():
-    return []
-"""
-KERNEL = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
-
-
-class Inference:
-    """Stands in for contract inference: problems whose code says so cannot be used, or show a fault of kcbench."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, code: str, *, task_id: str, cache: Path | None = None) -> Task:
-        self.asked.append(task_id)
-        if "unusable" in code:
-            raise KcbenchError("get_inputs fails: ValueError: no", where=task_id)
-        if "faulty" in code:
-            raise ZeroDivisionError("division by zero")
-        return replace(load_task("level1/relu"), id=task_id, code=code)
-
-
-class Engine:
-    """Stands in for :func:`kcbench.engine.run`: the kernel's text says what comes out."""
-
-    def __init__(self) -> None:
-        self.scored: list[str] = []
-        self.options: list[Options] = []
-        self.stop_after: int | None = None
-
-    def __call__(self, submissions: Sequence[Submission], options: Options, **more: Any) -> list[Result]:
-        self.options.append(options)
-        results = []
-        for item in submissions:
-            if self.stop_after is not None and len(self.scored) >= self.stop_after:
-                raise KeyboardInterrupt
-            key = f"problem-{item.id}-{item.problem}" if item.problem else options.key(more["tasks"][item.task], item)
-            results.append(self.answer(item, key))
-            self.scored.append(item.id)
-            more["on_event"](Event("finished", item, results[-1]))
-        return results
-
-    def answer(self, item: Submission, key: str) -> Result:
-        if item.problem:
-            return Result(key, item.to_json(), "unloadable", item.problem)
-        correct, clean = "# wrong" not in item.source, "# refused" not in item.source
-        finding = Finding("value", "one element is wrong", True, (), {})
-        verdict = Verdict("CMP-01", PASS, checks=1) if clean else Verdict("CMP-01", FAIL, (finding,), checks=1)
-        legacy = (
-            LegacyScore(
-                "kernelbench-v1", True, correct, "(5 / 5)" if correct else "(0 / 5)", (), "" if correct else "output mismatch"
-            ),
-        )
-        return Result(key, item.to_json(), "scored", "", legacy, (verdict,), (item.language,), {"device": "cpu"}, {"total": 0.5})
-
-
-@pytest.fixture
-def infer(monkeypatch: pytest.MonkeyPatch) -> Inference:
-    """Contract inference in threads, so that the stand-in is seen."""
-    made = Inference()
-    module = ModuleType("kcbench.infer")
-    module.task_of_problem = made  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "kcbench.infer", module)
-
-    def executor(jobs: int) -> Executor:
-        return ThreadPoolExecutor(jobs)
-
-    monkeypatch.setattr(inference, "executor", executor)
-    return made
-
-
-@pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
-    made = Engine()
-    monkeypatch.setattr("kcbench.engine.run", made)
-    return made
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a checkout and a run of four kernels."""
-    monkeypatch.chdir(tmp_path)
-    put("kb/KernelBench/level1/19_ReLU.py", PROBLEM)
-    put("kb/KernelBench/level1/20_Other.py", f"{PROBLEM}# 20\n")
-    put("kb/KernelBench/level1/21_Third.py", f"{PROBLEM}# 21\n")
-    put("kb/KernelBench/level2/1_Two.py", f"{PROBLEM}# 2\n")
-    put(kernel(1, 19), KERNEL)
-    put(kernel(1, 19, 1), f"{KERNEL}# refused\n")
-    put(kernel(1, 20), f"{KERNEL}# wrong\n# refused\n")
-    put(kernel(1, 300), KERNEL)
-    return tmp_path
-
-
-def put(name: str, text: str) -> None:
-    Path(name).parent.mkdir(parents=True, exist_ok=True)
-    Path(name).write_text(text)
-
-
-def kernel(level: int, problem: int, sample: int = 0) -> str:
-    return f"run/level_{level}_problem_{problem}_sample_{sample}_kernel.py"
-
-
-SUITE = ("eval", "run", "--suite", "kernelbench", "--suite-dir", "kb", "--device", "cpu")
+from tests.cli.suite_stand_ins import KERNEL, PROBLEM, SUITE, Engine, Inference, kernel, put
 
 
 def test_a_run_folder(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
@@ -353,91 +223,6 @@ def test_one_problem(infer: Inference, engine: Engine, place: Path, run: Callabl
     assert data["results"][0]["reason"] == "no class ModelNew, and nothing but what the problem itself defines"
     assert data["results"][1]["submission"]["origin"] == {}
     assert not Path("out/eval_results.json").exists() and "fast_p" not in outcome.out
-
-
-# --- Resume
-
-
-def test_resume_is_by_sample_and_content(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
-    assert run(*SUITE, "--out", "out").code == 0
-    before = list(engine.scored)
-    assert before.count("level_1_problem_19_sample_1_kernel") == 1
-    engine.scored.clear()
-    # Upstream looks for the problem's id only, and would score none of these.
-    put(kernel(1, 19, 2), KERNEL)
-    put(kernel(1, 20), f"{KERNEL}# repaired\n")
-    assert run(*SUITE, "--out", "out", "--resume").code == 0
-    scored = [name for name in engine.scored if "300" not in name]
-    assert scored == ["level_1_problem_19_sample_2_kernel", "level_1_problem_20_sample_0_kernel"]
-    found = json.loads(Path("out/eval_results.json").read_text())
-    assert [(item["sample_id"], item["correctness"]) for item in found["19"]] == [(0, True), (1, True), (2, True)]
-    assert [item["correctness"] for item in found["20"]] == [True], "the repaired kernel's result, not the old one's"
-
-
-def test_equal_text_in_another_sample_is_scored_again(
-    infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]
-) -> None:
-    put(kernel(1, 19, 1), KERNEL)
-    assert run(*SUITE, "--out", "out").code == 0
-    assert {"level_1_problem_19_sample_0_kernel", "level_1_problem_19_sample_1_kernel"} <= set(engine.scored)
-
-
-def test_a_file_that_becomes_another_sample_is_scored_again(
-    infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]
-) -> None:
-    put("flat/a.py", KERNEL)
-    command = (
-        "eval",
-        "flat",
-        "--suite",
-        "kernelbench",
-        "--suite-dir",
-        "kb",
-        "--mapping",
-        "map.json",
-        "--device",
-        "cpu",
-        "--out",
-        "out",
-    )
-    put("map.json", '{"a.py": {"level": 1, "problem_id": 19, "sample_id": 0}}')
-    assert run(*command).code == 0
-    put("map.json", '{"a.py": {"level": 1, "problem_id": 19, "sample_id": 4}}')
-    assert run(*command, "--resume").code == 0
-    assert engine.scored == ["a", "a"]
-    assert [item["sample_id"] for item in json.loads(Path("out/eval_results.json").read_text())["19"]] == [4]
-
-
-def test_an_interrupted_run_goes_on(infer: Inference, engine: Engine, place: Path, run: Callable[..., Any]) -> None:
-    engine.stop_after = 2
-    outcome = run(*SUITE, "--out", "out")
-    assert outcome.code == 130 and outcome.err.endswith("--suite-dir kb --device cpu --out out --resume\n")
-    engine.stop_after = None
-    assert run(*SUITE, "--out", "out", "--resume").code == 0
-    assert sorted(engine.scored) == sorted(Path(name).stem for name in map(str, Path("run").iterdir()))
-
-
-def test_options_make_keys_differ(infer: Inference) -> None:
-    task = load_task("level1/relu")
-    item = Submission("a", task.id, KERNEL, "a.py", origin={"suite": "kernelbench", "level": 1, "problem_id": 1, "sample_id": 0})
-    options = Options(seed="1")
-    changes = [
-        options.key(task, replace(item, origin={**item.origin, "sample_id": 1})),
-        options.key(task, replace(item, id="b")),
-        options.key(task, replace(item, source=f"{KERNEL}\n")),
-        replace(options, timing=("eager",)).key(task, item),
-        options.key(task, item),
-    ]
-    assert len(set(changes)) == 5
-    assert options.key(task, item) == options.key(task, replace(item, origin=dict(reversed(item.origin.items()))))
-
-
-def test_a_skipped_kernel_is_told_with_its_reason() -> None:
-    facts = Submission("a", "level1/x", "", "a.py").to_json()
-    assert (
-        brief(Result("key", facts, "skipped", "an inline CUDA kernel needs a GPU"))
-        == "no verdict: an inline CUDA kernel needs a GPU"
-    )
 
 
 # --- Timing
