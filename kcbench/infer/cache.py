@@ -20,7 +20,7 @@ from kcbench.infer.shrink import CannotShrinkError
 from kcbench.infer.sites import find_sites
 from kcbench.paths import default_cache
 
-FORMAT = 7
+FORMAT = 8
 """Raised when the way of inferring changes, so that kept contracts are made anew."""
 
 

@@ -38,6 +38,10 @@ SHAPE_SECONDS = 20.0
 """Time for the sizes of all axes together, for models that are slower."""
 JUMPS = words("bernoulli bernoulli_ native_dropout multinomial randint rrelu_with_noise gt lt ge le eq ne sign floor ceil round")
 """Operations by which a random number moves an output by a jump."""
+SHIFTED = words("logsumexp _log_softmax")
+"""Operations that are spelled with a shift by the largest element, through which autograd may go."""
+SHIFT_NOISE = 4.0
+"""What the noise of a gradient is multiplied by where one of them is among the operations, as in the contracts of tasks."""
 SPREAD_GATES = ("CMP-01", "CMP-03")
 """Gates that can judge a random value by its distance from the mean."""
 LABORATORY_SECONDS = 20.0
@@ -301,4 +305,9 @@ def _experiment(made: Draft, data: Json) -> Json:
     data["gradient"] = gradient
     if gradient is None:
         reasons["CMP-02"] = why
+    elif made.trace.kinds & SHIFTED:
+        gradient["noise_factor"] = SHIFT_NOISE
+        reasons["gradient.noise_factor"] = (
+            "autograd may go through the shift by the largest element too, whose own gradient cancels"
+        )
     return data

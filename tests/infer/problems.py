@@ -47,6 +47,10 @@ SOFTMAX = problem(
     forward("torch.softmax(x, dim=1)"), "return [torch.rand(batch, features)]", constants="batch = 256\nfeatures = 16384\ndim = 1"
 )
 
+LOG_SOFTMAX = problem(
+    forward("F.log_softmax(x, dim=1)"), "return [torch.rand(batch, width)]", constants="batch, width = 64, 4096"
+)
+
 RELU = problem(forward("torch.relu(x)"), "return [torch.rand(batch, width)]", constants="batch, width = 128, 8192")
 
 SUM = problem(

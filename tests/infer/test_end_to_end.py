@@ -11,12 +11,12 @@ import pytest
 from kcbench.domain.result import Result
 from kcbench.domain.task import Task
 from kcbench.domain.verdict import ERROR, FAIL, NOT_APPLICABLE, PASS
-from kcbench.engine import Scorer, evaluate
+from kcbench.engine import Options, Scorer, evaluate
 from kcbench.gates import gate_ids
 from kcbench.infer import task_of_problem
 from tests.infer import problems
 
-PROBLEMS = {**problems.ALL, "pinned": problems.PINNED}
+PROBLEMS = {**problems.ALL, "pinned": problems.PINNED, "log softmax": problems.LOG_SOFTMAX}
 HONEST = "class ModelNew(Model):\n    pass\n"
 
 
@@ -122,6 +122,18 @@ def test_one_call_scores_a_kernel(bench: Bench) -> None:
     result = evaluate(task, source, seed="7", device="cpu")
     assert result.status == "scored" and "CMP-01.value" in result.codes
     assert result.task == "level1/linear"
+
+
+@pytest.mark.parametrize("seed", ["a", "b", "c"])
+def test_a_gradient_may_go_through_the_shift(seed: str, bench: Bench) -> None:
+    """As autograd does where log-softmax is spelled out; seed b is one on which it was refused."""
+    task, options = bench.task("log softmax"), Options(seed=seed, device="cpu", gates=("CMP-02",), legacy=())
+    shift = "shifted = x - x.max(1, keepdim=True)[0]\n"
+    spelled = wrong(shift + "return shifted - shifted.exp().sum(1, keepdim=True).log()")
+    honest = evaluate(task, f"{problems.LOG_SOFTMAX}\n\n{spelled}", options=options)
+    assert honest.clean, told(honest)
+    cut = wrong(shift + "return shifted - shifted.exp().sum(1, keepdim=True).log().detach()")
+    assert "CMP-02.vjp" in evaluate(task, f"{problems.LOG_SOFTMAX}\n\n{cut}", options=options).codes
 
 
 @pytest.mark.slow
