@@ -16,6 +16,7 @@ CLASS_SECONDS = 25.0
 """Time for the classes of all axes together."""
 
 _SCANS = frozenset({"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
+_LIKELIHOODS = frozenset({"nll_loss_forward", "nll_loss2d_forward"})
 _CATEGORIES = (
     ("recurrence", ("lstm", "gru", "rnn_tanh", "rnn_relu", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer")),
     ("scan", tuple(_SCANS)),
@@ -78,9 +79,14 @@ def draft(problem: Problem, *, task_id: str) -> Draft:
     model = problem.model(found.gate)
     parameters, parameter_reasons = describe_parameters(model)
     kinds = seen.kinds
-    spreads = any("convolution" in kind for kind in kinds) or kinds & _SCANS
+    entropy = "_log_softmax" in kinds and bool(kinds & _LIKELIHOODS)
+    spreads = any("convolution" in kind for kind in kinds) or bool(kinds & _SCANS)
     if spreads:
         reasons["nonfinite"] = "convolutions by transform and chunkwise scans may carry a NaN to more outputs than direct ones"
+    elif entropy:
+        reasons["nonfinite"] = (
+            "of an infinite prediction a shift by the largest makes NaN, and a log-sum-exp that knows infinities does not"
+        )
     reasons |= {
         "dtypes": "the problem is stated in float32",
         "precision": "float32 is IEEE float32 unless a problem says otherwise",
@@ -102,7 +108,7 @@ def draft(problem: Problem, *, task_id: str) -> Draft:
         "precision": "ieee",
         "reduction": None,
         "designed": [],
-        "nonfinite": "at_least" if spreads else "exact",
+        "nonfinite": "at_least" if spreads or entropy else "exact",
         "subnormals": "preserve",
         "deterministic": True,
         "view": False,

@@ -17,6 +17,7 @@ from kcbench.infer import task_of_problem
 from tests.infer import problems
 
 PROBLEMS = {**problems.ALL, "pinned": problems.PINNED, "log softmax": problems.LOG_SOFTMAX}
+CROSS = ("predictions", "targets")
 HONEST = "class ModelNew(Model):\n    pass\n"
 
 
@@ -134,6 +135,16 @@ def test_a_gradient_may_go_through_the_shift(seed: str, bench: Bench) -> None:
     assert honest.clean, told(honest)
     cut = wrong(shift + "return shifted - shifted.exp().sum(1, keepdim=True).log().detach()")
     assert "CMP-02.vjp" in evaluate(task, f"{problems.LOG_SOFTMAX}\n\n{cut}", options=options).codes
+
+
+def test_a_cross_entropy_may_know_infinities(bench: Bench) -> None:
+    forward = wrong(
+        "return (torch.logsumexp({0}, 1) - {0}.gather(1, {1}[:, None])[:, 0]).mean()".format(*CROSS), ", ".join(CROSS)
+    )
+    honest = bench("cross entropy", forward)
+    assert honest.clean, told(honest)
+    shown = wrong("return right.nan_to_num()", ", ".join(CROSS))
+    assert "EXC-01.absorbed" in bench("cross entropy", shown).codes
 
 
 @pytest.mark.slow
