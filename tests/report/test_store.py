@@ -119,6 +119,7 @@ with RunFolder.create(folder, json.load(open(folder + "/run.json"))) as run:
     print("ready", flush=True)
     for number in range(10**6):
         run.append(replace(result, key=f"k{number}", submission={**result.submission, "id": f"s{number}"}))
+        print(number, flush=True)
 """
 
 
@@ -141,12 +142,17 @@ def test_a_kill_while_appending_loses_nothing_that_was_finished(tmp_path: Path, 
         with process:
             time.sleep(seconds)
             process.send_signal(signal.SIGKILL)
+            assert process.stdout is not None
+            finished = process.stdout.read().split()
         assert process.returncode == -signal.SIGKILL
         with RunFolder.create(tmp_path / "run", header) as folder:  # the lock went with the process
             seen = sorted(int(key.removeprefix("k")) for key in folder.completed_keys())
             assert seen == list(range(len(seen)))
-            assert folder.torn == 0, "one write is one line"
-    assert seen
+            assert len(seen) >= len(finished)
+            # The kernel may end a write between two pages: what is left of its line is dropped.
+            assert folder.torn < len((tmp_path / "line").read_bytes()) + 16
+        assert (tmp_path / "run" / "verdicts.jsonl").read_bytes().count(b"\n") == len(seen)
+    assert finished
 
 
 def test_two_runs_cannot_write_one_folder(tmp_path: Path, make: Make, header: dict[str, Any]) -> None:
