@@ -208,6 +208,9 @@ def size_class(problem: Problem, found: Shrunk, name: str, *, seconds: float) ->
         if verdict is not None:
             runs[size] = verdict
     tried = [size for size in CANDIDATES if size in runs]
+    if 1 not in (gate, legacy) and runs.get(1) and [runs.get(size) for size in (2, 3)] == [False, False]:
+        # One alone is broadcast where no other size fits (a mask of one token for a sequence of eight): it means something else.
+        runs[1] = False
     accepted = sorted(size for size, good in runs.items() if good)
     costly = len(tried) < len(CANDIDATES)
     top = {"maximum": max(accepted)} if costly else {}

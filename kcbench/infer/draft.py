@@ -16,6 +16,7 @@ CLASS_SECONDS = 25.0
 """Time for the classes of all axes together."""
 
 _SCANS = frozenset({"cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"})
+_PRODUCTS, _TOTALS = frozenset({"mm", "addmm", "bmm", "baddbmm", "mv"}), frozenset({"sum", "mean"})
 _LIKELIHOODS = frozenset({"nll_loss_forward", "nll_loss2d_forward"})
 _CATEGORIES = (
     ("recurrence", ("lstm", "gru", "rnn_tanh", "rnn_relu", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer")),
@@ -81,12 +82,13 @@ def draft(problem: Problem, *, task_id: str) -> Draft:
     kinds = seen.kinds
     entropy = "_log_softmax" in kinds and bool(kinds & _LIKELIHOODS)
     spreads = any("convolution" in kind for kind in kinds) or bool(kinds & _SCANS)
+    regroups = bool(kinds & _PRODUCTS and kinds & _TOTALS)
     if spreads:
         reasons["nonfinite"] = "convolutions by transform and chunkwise scans may carry a NaN to more outputs than direct ones"
     elif entropy:
-        reasons["nonfinite"] = (
-            "of an infinite prediction a shift by the largest makes NaN, and a log-sum-exp that knows infinities does not"
-        )
+        reasons["nonfinite"] = "a shift by the largest makes NaN of an infinite prediction, and a log-sum-exp may know infinities"
+    elif regroups:
+        reasons["nonfinite"] = "weights may be added up first: an infinity then meets their sum, not products of both signs"
     reasons |= {
         "dtypes": "the problem is stated in float32",
         "precision": "float32 is IEEE float32 unless a problem says otherwise",
@@ -108,7 +110,7 @@ def draft(problem: Problem, *, task_id: str) -> Draft:
         "precision": "ieee",
         "reduction": None,
         "designed": [],
-        "nonfinite": "at_least" if spreads or entropy else "exact",
+        "nonfinite": "at_least" if spreads or entropy or regroups else "exact",
         "subnormals": "preserve",
         "deterministic": True,
         "view": False,

@@ -51,6 +51,24 @@ LOG_SOFTMAX = problem(
     forward("F.log_softmax(x, dim=1)"), "return [torch.rand(batch, width)]", constants="batch, width = 64, 4096"
 )
 
+LINEAR_TOTAL = problem(
+    layers("self.linear = nn.Linear(features, units)", "self.linear(x).sum(dim=1)", constructor="features, units"),
+    "return [torch.rand(batch, features)]",
+    constants="batch, features, units = 256, 1024, 2048",
+    init="[features, units]",
+)
+
+CAUSAL = problem(
+    layers(
+        'self.register_buffer("mask", torch.tril(torch.ones(longest, longest)))',
+        'torch.softmax((x @ x.mT).masked_fill(self.mask[: x.shape[1], : x.shape[1]] == 0, float("-inf")), dim=-1) @ x',
+        constructor="longest",
+    ),
+    "return [torch.rand(batch, length, width)]",
+    constants="batch, length, width, longest = 64, 512, 64, 1024",
+    init="[longest]",
+)
+
 RELU = problem(forward("torch.relu(x)"), "return [torch.rand(batch, width)]", constants="batch, width = 128, 8192")
 
 SUM = problem(

@@ -99,6 +99,12 @@ def test_counts_that_shape_nothing_are_not_sized() -> None:
     assert "kernel" not in names and {"batch", "channels", "filters", "height", "width"} <= set(names)
 
 
+def test_a_size_of_one_that_is_only_broadcast_is_not_in_the_class(drafts: Callable[[str], Draft]) -> None:
+    axes = drafts(problems.CAUSAL).data["axes"]
+    assert axes["length"]["gate"] > 3
+    assert 1 not in axes["longest"].get("values", [1]) or axes["longest"].get("minimum", 1) > 3
+
+
 @pytest.mark.parametrize("name", problems.ALL)
 def test_contracts_say_what_the_code_makes(name: str, drafts: Callable[[str], Draft]) -> None:
     """At every size in the class: only axes are set in the code, as a run does it."""

@@ -16,7 +16,7 @@ from kcbench.gates import gate_ids
 from kcbench.infer import task_of_problem
 from tests.infer import problems
 
-PROBLEMS = {**problems.ALL, "pinned": problems.PINNED, "log softmax": problems.LOG_SOFTMAX}
+PROBLEMS = {**problems.ALL, "pinned": problems.PINNED, "log softmax": problems.LOG_SOFTMAX, "linear total": problems.LINEAR_TOTAL}
 CROSS = ("predictions", "targets")
 HONEST = "class ModelNew(Model):\n    pass\n"
 
@@ -145,6 +145,14 @@ def test_a_cross_entropy_may_know_infinities(bench: Bench) -> None:
     assert honest.clean, told(honest)
     shown = wrong("return right.nan_to_num()", ", ".join(CROSS))
     assert "EXC-01.absorbed" in bench("cross entropy", shown).codes
+
+
+def test_weights_may_be_added_up_before_the_product(bench: Bench) -> None:
+    summed = "weight, bias = self.linear.weight.sum(0), self.linear.bias.sum()\n"
+    honest = bench("linear total", wrong(summed + "return x @ weight + bias"))
+    assert honest.clean, told(honest)
+    broken = bench("linear total", wrong(summed + "return x.nan_to_num() @ weight + bias"))
+    assert "EXC-01.absorbed" in broken.codes, told(broken)
 
 
 @pytest.mark.slow
