@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kcbench.errors import KcbenchError, MissingExtraError
 from kcbench.leaderboard.app import Leaderboard
 from kcbench.leaderboard.links import Asked
+from kcbench.syntax import nobody_parses
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,7 +97,9 @@ def interface(board: Leaderboard) -> FastAPI:
     """What programs can ask, as Gradio serves it: ``gradio_client.Client(URL).predict(QUERY, api_name="/board")``."""
     # No figures about readers go to anybody, and no newer version is asked for.
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-    import gradio as gr
+    # Gradio parses the source of its components when it is imported, here beside the threads that make pages.
+    with nobody_parses():
+        import gradio as gr
     from fastapi import FastAPI
 
     with gr.Blocks(title="kcbench leaderboard", analytics_enabled=False) as blocks:
