@@ -241,6 +241,20 @@ def test_with_the_keyboard_alone(window: Watched) -> None:
     assert page.evaluate("document.activeElement.id") == "view"
 
 
+@pytest.mark.parametrize(("focused", "name"), [("#f-levels > summary", "f-levels"), ("#f-search", "f-search")])
+def test_new_results_leave_the_focus_where_it_is(window: Watched, focused: str, name: str) -> None:
+    window.go("/")
+    window.page.locator(focused).focus()
+    window.shown(
+        lambda: window.page.evaluate(
+            "document.body.dataset.revision = 'old'; document.dispatchEvent(new Event('visibilitychange'))"
+        )
+    )
+    here = "document.activeElement.id || document.activeElement.parentElement.id"
+    assert window.page.evaluate(here) == name
+    assert window.page.evaluate("document.body.dataset.revision") != "old"
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_finds_nothing_and_nothing_overflows(browser: Any, url: str, store: Store, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe

@@ -6,14 +6,16 @@
   const parser = new DOMParser();
   let pending = null;
 
-  // What was open and where the reader was, by id.
+  // What was open and where the reader was, by id; a menu's heading has that of its menu.
+  const named = (item) => item && (item.id || (item.tagName === "SUMMARY" && item.parentElement.id));
   const remember = () => ({
     open: Array.from(document.querySelectorAll("details[id][open]"), (item) => item.id),
-    focus: document.activeElement && document.activeElement.id,
+    focus: named(document.activeElement),
   });
   const restore = ({ open, focus }) => {
     for (const id of open) if ($(id)) $(id).open = true;
-    if (focus && $(focus) && document.activeElement !== $(focus)) $(focus).focus({ preventScroll: true });
+    const place = focus && $(focus) && ($(focus).tagName === "DETAILS" ? $(focus).querySelector("summary") : $(focus));
+    if (place && document.activeElement !== place) place.focus({ preventScroll: true });
   };
 
   const put = (page, keepForm) => {
