@@ -61,7 +61,7 @@ class Result:
     """The ``GUARD`` verdict first, then the twelve gates in their order."""
     labels: tuple[str, ...] = ()
     """The language, ``interpreted``, ``packs-weights``, ``seeded-weights``, ``partial`` (not all gates were asked),
-    ``unlaunched`` (no Triton kernel was seen to run: the results are torch's)."""
+    ``unlaunched`` (it has Triton kernels, or claims them, and none was seen to run)."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
     """Seconds that scoring took, by phase; with ``timing``, the only part that differs between two runs of one seed."""

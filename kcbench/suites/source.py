@@ -59,7 +59,9 @@ def parse(source: str, *, published: bool = False) -> Parsed:
     problem = _header_problem(header) or _entry_problem(tree, entry, published)
     language = _language(tree)
     # What the text itself contains decides; the header speaks of kernels that it imports.
-    return Parsed(header, entry, header.get("language", language) if language == "torch" else language, problem)
+    if language == "torch" and header.get("language") in _KERNEL_LANGUAGES:
+        language = header["language"]
+    return Parsed(header, entry, language, problem)
 
 
 def repeats(source: str, original: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -55,12 +55,9 @@ def test_tasks_of_one_id_are_told_apart(oracles: list[str]) -> None:
     with Scorer(options=OPTIONS) as scorer:
         assert [scorer.score(task, RELU).clean for task in (relu, other, relu)] == [True, False, True]
         assert len(oracles) == 3
-        threads = [threading.Thread(target=scorer.score, args=(task, RELU)) for task in (relu, other, relu, other)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert [scorer.score(task, RELU).clean for task in (relu, other)] == [True, False]
+        with ThreadPoolExecutor(4) as threads:
+            found = threads.map(lambda task: scorer.score(task, RELU).clean, (relu, other, relu, other))
+        assert list(found) == [True, False, True, False]
 
 
 def test_several_kernels_of_a_task(oracles: list[str]) -> None:

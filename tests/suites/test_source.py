@@ -32,6 +32,7 @@ MODEL = "class ModelNew:\n    pass\n"
         ("# triton.jit load_inline\ntext = 'triton.jit load_inline'\n", "torch"),
         ("# kcbench: language=triton\nfrom package import kernel\n", "triton"),
         ("# kcbench: language=cuda\nfrom package import kernel\n", "cuda"),
+        ("# kcbench: language=Triton\nfrom package import kernel\n", "torch"),
         ("# kcbench: language=cuda\nimport triton\n@triton.jit\ndef k(): pass\n", "triton"),
     ],
 )
